@@ -1,0 +1,1 @@
+"""Stanch: one gate for AI agents."""

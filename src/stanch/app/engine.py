@@ -1,0 +1,187 @@
+"""The one engine that every door calls: sessions bound to a policy, and the gate's answer to a call.
+
+Settles how the pieces are driven. Decides nothing itself: the walk, relaxation and the decision are pure and stand
+below.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from stanch.app.stamping import Stamper
+from stanch.gate.context import ContextSources, EffectiveContext, context_for
+from stanch.gate.decide import decide
+from stanch.gate.relax import Bypass, relax
+from stanch.paths.canonical import Canonicaliser
+from stanch.policy.document import Policy
+from stanch.policy.index import RuleIndex
+from stanch.policy.layers import NO_OBJECTION, ORDER, BrokenRules, Integrity, Layer, PersistedRules, Unbuilt
+from stanch.policy.rule import DEFAULT_GROUP, in_order
+from stanch.policy.walk import Ask, Failed, Reply, Restamp, Walked, answers_of, walk
+from stanch.values.call import JudgedCall, ToolCall
+from stanch.values.context import RunContext
+from stanch.values.decision import Answer, Decision, LayerStep
+from stanch.values.fault import BadCall
+from stanch.values.identity import Source
+from stanch.values.reason import LayerId
+
+Audit = Callable[[JudgedCall, Decision], None]
+INTEGRITY = Integrity()
+
+
+class _Unset:
+    """Stands for a parameter that was not given, where None means something."""
+
+
+UNSET: Final = _Unset()
+
+
+class Engine:
+    """A policy, ready to judge. Make one per policy version; sessions are bound from it."""
+
+    def __init__(self, policy: Policy, canonicaliser: Canonicaliser, audit: Audit | None = None) -> None:
+        self.policy = policy
+        self.canonicaliser = canonicaliser
+        self.audit = audit
+        self.stamper = Stamper(policy.tools, canonicaliser)
+        self._indexes: dict[str, RuleIndex] = {}
+
+    def session(
+        self,
+        *,
+        context: RunContext | None | _Unset = UNSET,
+        agent: str | None = None,
+        source: Source | None = None,
+        group: str | None = None,
+        model: str | None = None,
+        cwd: str | None = None,
+        layers: Sequence[Layer] = (),
+        bypasses: Sequence[Bypass] = (),
+    ) -> Session:
+        """A session bound to this policy.
+
+        `context`: left out, the default of the agent, else of the source; None means none. `group` wins over the
+        context's. `cwd` is where the session works where its context names no directory. `layers` are further layers,
+        asked in the gate's own order. Raises `BadContext` or `BadGrant` for a context that cannot be read.
+        """
+        sources = ContextSources(
+            () if isinstance(context, _Unset) else (context,),
+            self.policy.agent_defaults.get(agent) if agent is not None else None,
+            self.policy.source_defaults.get(source.value) if source is not None else None,
+        )
+        effective = EffectiveContext(context_for(sources), self.policy.workspace, self.canonicaliser.directory, cwd)
+        wanted = group if group is not None else effective.tool_group_id()
+        stack: list[Layer] = [INTEGRITY, self._rules(wanted, agent, source), *layers]
+        if model is not None:
+            stack.append(Unbuilt(LayerId.TIER))
+        if self.policy.organization is not None or self._broken_part("organization"):
+            stack.append(Unbuilt(LayerId.ORG_RULES))
+        stack.sort(key=lambda layer: ORDER.index(layer.id))
+        return Session(self, effective, tuple(stack), tuple(bypasses))
+
+    def check(self, tool: str, arguments: Mapping[str, Any], *, trace: bool = False, **session: Any) -> Decision:
+        """The gate's answer to one call of a session made for it alone; takes what `session` takes."""
+        return self.session(**session).check(tool, arguments, trace=trace)
+
+    def index(self, group: str) -> RuleIndex:
+        """The index over the rules of a group, then those of `default`."""
+        found = self._indexes.get(group)
+        if found is None:
+            chain = in_order(self.policy.groups[group].rules)
+            if group != DEFAULT_GROUP:
+                chain += in_order(self.policy.groups[DEFAULT_GROUP].rules)
+            found = self._indexes[group] = RuleIndex(chain)
+        return found
+
+    def _rules(self, group: str | None, agent: str | None, source: Source | None) -> Layer:
+        wanted = DEFAULT_GROUP if group is None else group
+        own = self.policy.groups.get(wanted)
+        broken = self.policy.broken or self.policy.groups[DEFAULT_GROUP].broken or (own.broken if own else None)
+        if broken is not None:
+            return BrokenRules(broken)
+        return PersistedRules(
+            self.index(DEFAULT_GROUP if own is None else wanted),
+            agent=agent,
+            source=source.value if source is not None else None,
+            memory=self.policy.workspace.rstrip("/") + "/memory",
+            missing=wanted if own is None else None,
+        )
+
+    def _broken_part(self, scope: str) -> bool:
+        return any(problem.scope == scope and not problem.warning for problem in self.policy.problems)
+
+
+class Session:
+    """One session bound to one policy version: what it may do, asked call by call."""
+
+    def __init__(
+        self, engine: Engine, context: EffectiveContext, layers: tuple[Layer, ...], bypasses: tuple[Bypass, ...]
+    ) -> None:
+        self.engine, self.context, self.layers, self.bypasses = engine, context, layers, bypasses
+        self._base = context.effective_working_dir()
+        self._judged = engine.stamper.judged
+        self._version = engine.policy.version
+        self._on_failure = engine.policy.on_layer_failure
+
+    def check(self, tool: str, arguments: Mapping[str, Any], *, call_id: str = "", trace: bool = False) -> Decision:
+        """The gate's answer to a call: nothing is run, nothing stored but the audit line.
+
+        Raises `BadCall` where the call cannot be read at all. Tracing never changes the answer.
+        """
+        call = self._judged(ToolCall(tool, arguments, call_id), self._base)
+        steps: list[LayerStep] | None = [] if trace else None
+        call, standing = self._walked(call, steps)
+        now = time.time() if self.bypasses else 0.0
+        answers = relax(call, standing, self.context, self.bypasses, now)
+        decision = decide(call, answers, self._version, () if steps is None else self._trace(steps, answers, standing))
+        if self.engine.audit is not None:
+            self.engine.audit(call, decision)
+        return decision
+
+    def _walked(self, call: JudgedCall, steps: list[LayerStep] | None) -> Walked:
+        """Drives the walk with layers that answer at once."""
+        run = walk(call, self.layers, self._on_failure)
+        request = next(run)
+        while type(request) is not Walked:
+            reply: Reply
+            if type(request) is Ask:
+                started = time.perf_counter() if steps is not None else 0.0
+                try:
+                    reply = request.layer.ask(request.call)
+                except Exception:  # a layer is somebody else's code: whatever it raises is no answer
+                    reply = Failed("threw")
+                if steps is not None:
+                    steps.append(self._step(request, reply, (time.perf_counter() - started) * 1e6))
+            elif type(request) is Restamp:
+                old = request.call.call
+                try:
+                    reply = self._judged(ToolCall(old.tool, request.rewrite.arguments, old.id), self._base)
+                except BadCall:
+                    reply = Failed("rewrote the arguments into something that cannot be read")
+            else:
+                raise TypeError("the walk made a request that is not known")
+            request = run.send(reply)
+        return request
+
+    def _step(self, request: Ask, reply: Reply, microseconds: float) -> LayerStep:
+        layer = request.layer.id
+        if reply is NO_OBJECTION:
+            return LayerStep(layer, True, None, "", microseconds)
+        count = len(request.call.effects)
+        said = [a for a in answers_of(reply, layer, count, self._on_failure) if a is not None]
+        strongest = max(said, key=lambda a: a.strength, default=None)
+        return LayerStep(layer, True, strongest, "", microseconds)
+
+    def _trace(
+        self, steps: list[LayerStep], answers: Sequence[Answer | None], standing: Sequence[Answer | None]
+    ) -> tuple[LayerStep, ...]:
+        """Every layer of the gate in order, those that were not asked among them, and relaxation where it spoke."""
+        asked = {step.layer for step in steps}
+        there = [*steps, *(LayerStep(layer, False) for layer in ORDER if layer not in asked)]
+        there.sort(key=lambda step: ORDER.index(step.layer))
+        if answers is not standing:
+            changed = next((a for a in answers if a is not None and a.layer is LayerId.RELAXATION), None)
+            there.append(LayerStep(LayerId.RELAXATION, True, changed))
+        return tuple(there)

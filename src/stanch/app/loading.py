@@ -1,0 +1,95 @@
+"""From a file on disk to an engine: the policy read whole, its workspace found, its own files put out of agents' reach.
+
+Settles where a policy's paths start and which files are protected. Does not settle what the policy means.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from stanch.app.engine import Audit, Engine
+from stanch.paths.canonical import Canonicaliser
+from stanch.paths.protected import Protected
+from stanch.policy.building import build
+from stanch.policy.document import Document, parse
+from stanch.values.fault import BadInput
+
+POLICY_FILE = "stanch.toml"
+STATE_DIRECTORY = ".stanch"
+MAX_POLICY_BYTES = 64 << 20
+DEFAULT_TEXT = "version = 1\n"
+
+
+def open_engine(policy: str | os.PathLike[str] | None = None, *, audit: Audit | None = None) -> Engine:
+    """An engine for a policy file, or for the seeded rules over the current directory where none is named.
+
+    Problems in the file raise nothing: what depends on them is refused with `policy_invalid`, and they are in
+    `engine.policy.problems`. Raises `BadInput` where the file cannot be read at all.
+    """
+    if policy is None:
+        document, folder = parse(DEFAULT_TEXT, "built-in"), Path.cwd()
+        return engine_for(document, folder, None, audit=audit)
+    path = Path(policy)
+    return engine_for(read_document(path), path.absolute().parent, path, audit=audit)
+
+
+def read_document(path: Path) -> Document:
+    """The document of a policy file. Raises `BadInput` where there is no such file, or it is no text."""
+    try:
+        if path.stat().st_size > MAX_POLICY_BYTES:
+            raise BadInput(f"the policy file {path} is larger than 64 MiB")
+        return parse(path.read_text(encoding="utf-8"), path.name)
+    except UnicodeDecodeError:
+        raise BadInput(f"the policy file {path} is no UTF-8 text") from None
+    except OSError as error:
+        raise BadInput(f"the policy file {path} cannot be read: {(error.strerror or 'unknown').lower()}") from None
+
+
+def engine_for(document: Document, folder: Path, file: Path | None, *, audit: Audit | None = None) -> Engine:
+    """The engine of a document whose relative workspace is read against `folder`. Raises `BadInput` for a bad workspace."""
+    finder = Canonicaliser()
+    home = canonical_home(finder)
+    workspace = workspace_of(document, folder, home, finder)
+    policy = build(document, workspace=workspace, home=home, anchor=lambda path: _real(finder, path))
+    return Engine(policy, Canonicaliser(protected_by(workspace, file, finder), finder.folding), audit)
+
+
+def workspace_of(document: Document, folder: Path, home: str, finder: Canonicaliser) -> str:
+    """The canonical workspace: the one named, else the folder itself, which may then be neither `/` nor a home."""
+    base = finder.stamp(str(folder), "/")
+    if base.refusal is not None:
+        raise BadInput(f"the folder {folder} cannot be read: {base.detail}")
+    named = document.workspace
+    if named is None:
+        if base.path in ("/", home):
+            raise BadInput(f'the workspace would be {base.path}; name it in the policy: workspace = "{base.path}"')
+        return base.path
+    stamp = finder.directory(named, base.path)
+    if stamp.refusal is not None:
+        raise BadInput(f"the workspace '{named}' cannot be read: {stamp.detail}")
+    return stamp.path
+
+
+def canonical_home(finder: Canonicaliser) -> str:
+    """The canonical home directory of whoever runs this process."""
+    written = os.path.expanduser("~")
+    stamp = finder.stamp(written if written.startswith("/") else "/", "/")
+    return stamp.path if stamp.refusal is None else "/"
+
+
+def protected_by(workspace: str, file: Path | None, finder: Canonicaliser) -> Protected:
+    """The table of protected places: the state directory, and the policy file under its name and where it really lies."""
+    state = {f"{workspace}/{STATE_DIRECTORY}"}
+    steering: set[str] = set()
+    if file is not None:
+        for path in (file.absolute(), file.absolute().parent / STATE_DIRECTORY):
+            stamp = finder.stamp(str(path), "/")
+            if stamp.refusal is None:
+                (steering if path.name == file.name else state).add(stamp.path)
+    return Protected(tuple(sorted(state)), tuple(sorted(steering)))
+
+
+def _real(finder: Canonicaliser, path: str) -> str:
+    stamp = finder.stamp(path, "/")
+    return path if stamp.refusal is not None else stamp.key

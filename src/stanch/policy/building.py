@@ -1,0 +1,270 @@
+"""From a parsed policy file to a policy, with every problem and its line.
+
+Settles what a policy file means. Does not read the file, nor ask the disk about paths: the caller hands over the
+document, the canonical workspace, and a function that says where a path really lies.
+INVARIANT: a document that cannot be read whole is never read as an emptier one: what depends on the broken piece is
+refused with `policy_invalid`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from stanch.paths import grants, pattern
+from stanch.policy import shapes
+from stanch.policy.document import Document, Organization, Policy, TierSpec
+from stanch.policy.known_tools import known
+from stanch.policy.places import Places, rule_lines
+from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule
+from stanch.policy.seeds import ROWS
+from stanch.policy.tools import DeclaredEffect, Form, Tool
+from stanch.values.call import Category, EffectClass
+from stanch.values.context import RunContext
+from stanch.values.decision import Effect
+from stanch.values.fault import Problem
+
+Anchor = Callable[[str], str]
+"""Where a canonical-looking path really lies, links followed; the same path where that cannot be told."""
+
+SHIPPED_TIERS = ("trusted", "limited", "untrusted", "unassigned")
+
+
+def build(document: Document, *, workspace: str, home: str, anchor: Anchor = str) -> Policy:
+    """The policy of a document. Problems are in the policy; nothing is raised for them."""
+    return _Builder(document, workspace, home, anchor).build()
+
+
+class _Builder:
+    """Turns one document into a policy, gathering problems as it goes."""
+
+    def __init__(self, document: Document, workspace: str, home: str, anchor: Anchor) -> None:
+        self.document, self.workspace, self.home, self.anchor = document, workspace, home, anchor
+        self.problems: list[Problem] = [document.syntax] if document.syntax else []
+        self._places: Places | None = None
+        self._anchored: dict[str, str] = {}
+        self.bad: set[shapes.Location] = set()
+
+    @property
+    def places(self) -> Places:
+        if self._places is None:
+            self._places = Places(self.document.text)
+        return self._places
+
+    def build(self) -> Policy:
+        values = self.document.values
+        if self.document.syntax is None:
+            for where, message in shapes.violations(shapes.POLICY, values, shapes.PolicyShape):
+                self.problem(where, message)
+                self.bad.update(where[:n] for n in range(1, len(where) + 1))
+        groups = self.groups()
+        tools = self.tools()
+        agents, sources = self.defaults()
+        tiers = self.tiers()
+        models = self.models()
+        organization = None
+        if "organization" in values and ("organization",) not in self.bad:
+            organization = Organization(**values["organization"])
+        problems = sorted(self.problems, key=lambda p: p.line)
+        whole = next((p for p in problems if p.scope == "policy" and not p.warning), None)
+        return Policy(
+            file=self.document.file,
+            version=hashlib.sha256(self.document.text.encode()).hexdigest()[:12],
+            workspace=self.workspace,
+            groups=MappingProxyType(groups),
+            tools=MappingProxyType(tools),
+            agent_defaults=MappingProxyType(agents),
+            source_defaults=MappingProxyType(sources),
+            default_tier=models.get("default_tier"),
+            assignments=MappingProxyType(dict(models.get("assignments", {}))),
+            tiers=MappingProxyType(tiers),
+            organization=organization,
+            on_layer_failure=ACTIONS.get(str(values.get("on_layer_failure", "ask")), Effect.ASK),
+            problems=tuple(problems),
+            broken=f"{self.document.file}:{whole.line}" if whole else None,
+        )
+
+    def problem(self, where: shapes.Location, message: str, *, warning: bool = False) -> None:
+        said = ".".join(str(part) for part in where)
+        self.problems.append(Problem(self.places.line(where), said, message, self.scope(where), warning))
+
+    def scope(self, where: shapes.Location) -> str:
+        """What depends on a place in the file: one group, the tiers, the organization's rules, or everything."""
+        if where[:1] == ("groups",) and len(where) > 1 and isinstance(where[1], int):
+            found = self.document.values["groups"][where[1]]
+            name = found.get("id") if isinstance(found, dict) else None
+            return f"group:{name}" if isinstance(name, str) and name else "policy"
+        return {"tiers": "tiers", "models": "tiers", "organization": "organization"}.get(
+            str(where[0]) if where else "", "policy"
+        )
+
+    def groups(self) -> dict[str, Group]:
+        written = self.document.values.get("groups", [])
+        found: dict[str, Group] = {}
+        written = written if isinstance(written, list) else []
+        lines = self.lines(written)
+        for at, group in enumerate(written):
+            name = group.get("id") if isinstance(group, dict) else None
+            if not isinstance(name, str) or not name:
+                continue
+            if name in found:
+                self.problem(("groups", at, "id"), f"the group '{name}' stands twice; give one of them another id")
+            rules = self.rules(name, at, group, lines)
+            broken = next((p for p in self.problems if p.scope == f"group:{name}" and not p.warning), None)
+            place = f"{self.document.file}:{broken.line}" if broken else None
+            text = {key: v for key in ("name", "description") if isinstance(v := group.get(key, ""), str)}
+            found[name] = Group(name, rules=() if broken else rules, broken=place, **text)
+        found.setdefault(DEFAULT_GROUP, self.seeded())
+        return found
+
+    def lines(self, written: list[Any]) -> Callable[[int, int], int]:
+        """The line of a rule by the places of its group and of itself."""
+        counts = [len(g["rules"]) if isinstance(g, dict) and isinstance(g.get("rules"), list) else 0 for g in written]
+        quick = rule_lines(self.document.text, sum(counts))
+        if quick is None:
+            return lambda group, rule: self.places.line(("groups", group, "rules", rule))
+        starts = [sum(counts[:at]) for at in range(len(counts))]
+        return lambda group, rule: quick[starts[group] + rule]
+
+    def rules(self, name: str, at: int, group: Any, line: Callable[[int, int], int]) -> tuple[Rule, ...]:
+        made = []
+        if not isinstance(group.get("rules", ()), (list, tuple)):
+            return ()
+        for number, row in enumerate(group.get("rules", ())):
+            where = ("groups", at, "rules", number)
+            if where in self.bad:
+                continue
+            made.append(self.rule(name, number + 1, row, where, line(at, number)))
+        return tuple(made)
+
+    def rule(self, group: str, number: int, row: Mapping[str, Any], where: shapes.Location, line: int) -> Rule:
+        action, tool, path = ACTIONS[row["action"]], row["tool"], row.get("path")
+        if tool.startswith("@") and tool not in CLASSES:
+            self.problem((*where, "tool"), f"'{tool}' is no effect class; write one of {', '.join(CLASSES)}")
+        mandatory = row.get("mandatory", False)
+        if mandatory and action is Effect.ALLOW:
+            self.problem((*where, "mandatory"), "an allow rule cannot be mandatory; take 'mandatory' out")
+        patterns = self.patterns(path, where) if path is not None else ()
+        return Rule(
+            number, group, tool, action, row.get("priority", DEFAULT_PRIORITY), path, row.get("command"),
+            row.get("agent"), row.get("source"), mandatory, row.get("note"), f"{self.document.file}:{line}", patterns,
+        )  # fmt: skip
+
+    def patterns(self, path: str, where: shapes.Location) -> tuple[pattern.PathPattern, ...]:
+        try:
+            written = pattern.parse(path, self.workspace, self.home)
+        except pattern.BadPattern as why:
+            self.problem((*where, "path"), f"'path' is {why}" if str(why).startswith(("an ", "a ")) else str(why))
+            return ()
+        head = written.literal
+        if not head:
+            return (written,)
+        if head not in self._anchored:
+            self._anchored[head] = self.anchor(head)
+        real = self._anchored[head]
+        return (written,) if real == head else (written, written.rebased(real))
+
+    def tools(self) -> dict[str, Tool]:
+        declared = self.document.values.get("tools", {})
+        found = dict(known())
+        for name, row in declared.items() if isinstance(declared, dict) else ():
+            if ("tools", name) in self.bad:
+                continue
+            if name in found and found[name].builtin:
+                self.problem(("tools", name), f"'{name}' is Stanch's own tool and declared already; take this out")
+                continue
+            effects = tuple(self.effect(row) for row in row["effects"])
+            category = Category(row["category"]) if "category" in row else None
+            found[name] = Tool(name, effects, category, False, row.get("expands_home"))
+        return found
+
+    def effect(self, row: Mapping[str, Any]) -> DeclaredEffect:
+        cls = EffectClass(row["class"])
+        usual = {EffectClass.EXECUTE: Form.COMMAND, EffectClass.NETWORK: Form.URL}.get(cls, Form.PATH)
+        return DeclaredEffect(cls, row.get("argument", ""), Form(row.get("form", usual)), row.get("optional", False))
+
+    def defaults(self) -> tuple[dict[str, RunContext], dict[str, RunContext]]:
+        found: tuple[dict[str, RunContext], dict[str, RunContext]] = ({}, {})
+        groups = self.document.values.get("groups", ())
+        known_groups = {g.get("id") for g in groups if isinstance(g, dict)} | {DEFAULT_GROUP}
+        for kind, into in zip(("agent", "source"), found, strict=True):
+            for name, row in self.below("sessions", "defaults", kind).items():
+                where = ("sessions", "defaults", kind, name)
+                if where in self.bad:
+                    continue
+                for key, message in grant_problems(row):
+                    self.problem((*where, *key), message)
+                group = row.get("security_group")
+                if group is not None and group not in known_groups:
+                    message = f"there is no group '{group}' in this file"
+                    self.problem((*where, "security_group"), message, warning=True)
+                into[name] = context_of(row)
+        return found
+
+    def below(self, *keys: str) -> Mapping[str, Any]:
+        """The table at a place in the document; an empty one where there is none."""
+        at: Any = self.document.values
+        for key in keys:
+            at = at.get(key) if isinstance(at, dict) else None
+        return at if isinstance(at, dict) else {}
+
+    def tiers(self) -> dict[str, TierSpec]:
+        found = {}
+        written = self.document.values.get("tiers", {})
+        for name, row in written.items() if isinstance(written, dict) else ():
+            if ("tiers", name) in self.bad:
+                continue
+            otherwise = {key: ACTIONS[word] for key, word in row["otherwise"].items()}
+            for at, cell in enumerate(row.get("cells", ())):
+                self.patterns(cell["path"], ("tiers", name, "cells", at))
+            found[name] = TierSpec(name, row["label"], MappingProxyType(otherwise), tuple(row.get("cells", ())))
+        return found
+
+    def models(self) -> Mapping[str, Any]:
+        """The `[models]` table, every tier it names known."""
+        written = self.document.values.get("models", {})
+        if ("models",) in self.bad:
+            return {}
+        named: list[tuple[shapes.Location, str]] = [
+            (("models", "assignments", model), tier) for model, tier in written.get("assignments", {}).items()
+        ]
+        if "default_tier" in written:
+            named.append((("models", "default_tier"), written["default_tier"]))
+        written_tiers = self.document.values.get("tiers", {})
+        for where, tier in named:
+            if tier not in written_tiers and tier not in SHIPPED_TIERS:
+                known_tiers = ", ".join(dict.fromkeys([*written_tiers, *SHIPPED_TIERS]))
+                self.problem(where, f"there is no tier '{tier}' (known: {known_tiers})")
+        return dict(written)
+
+    def seeded(self) -> Group:
+        rules = tuple(
+            Rule(at, DEFAULT_GROUP, patterns=self.patterns(row.path, ("groups",)) if row.path else (), **row.fields())
+            for at, row in enumerate(ROWS, 1)
+        )
+        return Group(DEFAULT_GROUP, "Default", "The rules every store starts with.", rules)
+
+
+def context_of(row: Mapping[str, Any]) -> RunContext:
+    """The run context of a table that has the right shape."""
+    return RunContext(
+        row.get("security_group"),
+        tuple(row.get("system_prompt", ())),
+        tuple(row.get("allow_fs_writes", ())),
+        tuple(row.get("allow_fs_reads", ())),
+        row.get("working_directory"),
+    )
+
+
+def grant_problems(row: Mapping[str, Any]) -> list[tuple[shapes.Location, str]]:
+    """What is wrong with the grants of a run context, each with its place in it."""
+    found: list[tuple[shapes.Location, str]] = []
+    for key in ("allow_fs_writes", "allow_fs_reads"):
+        for at, text in enumerate(row.get(key, ())):
+            try:
+                grants.directory_of(text)
+            except grants.BadGrant as why:
+                found.append(((key, at), f"'{key}': {why}"))
+    return found

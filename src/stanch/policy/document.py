@@ -1,0 +1,86 @@
+"""The policy file as a value: its text parsed, and the policy that is made of it.
+
+Settles the records. Does not settle how one becomes the other (`policy.building`).
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stanch.policy.rule import Group
+from stanch.policy.tools import Tool
+from stanch.values.context import RunContext
+from stanch.values.decision import Effect
+from stanch.values.fault import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Organization:
+    """Where the organization's rules come from."""
+
+    source: str
+    max_age_s: int = 300
+
+
+@dataclass(frozen=True, slots=True)
+class TierSpec:
+    """A trust tier as the file writes it."""
+
+    id: str
+    label: str
+    otherwise: Mapping[str, Effect]
+    cells: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy file as one frozen value. `version` is a digest of its text: every decision names it.
+
+    `broken` is what is wrong with the file as a whole; a group that is broken says so itself.
+    """
+
+    file: str
+    version: str
+    workspace: str
+    groups: Mapping[str, Group]
+    tools: Mapping[str, Tool]
+    agent_defaults: Mapping[str, RunContext] = field(default_factory=dict)
+    source_defaults: Mapping[str, RunContext] = field(default_factory=dict)
+    default_tier: str | None = None
+    assignments: Mapping[str, str] = field(default_factory=dict)
+    tiers: Mapping[str, TierSpec] = field(default_factory=dict)
+    organization: Organization | None = None
+    on_layer_failure: Effect = Effect.ASK
+    problems: tuple[Problem, ...] = ()
+    broken: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The text of a policy file and what the parser made of it; `values` is empty where the text is no TOML."""
+
+    file: str
+    text: str
+    values: Mapping[str, Any]
+    syntax: Problem | None = None
+
+    @property
+    def workspace(self) -> str | None:
+        """The workspace as written; None where the file names none."""
+        written = self.values.get("workspace")
+        return written if isinstance(written, str) and written else None
+
+
+def parse(text: str, file: str) -> Document:
+    """The document of a text. A text that is no TOML gives a document with a syntax problem, never an exception."""
+    try:
+        return Document(file, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        message = str(error).split(" (at ")[0]
+        line = int(found[1]) if found else text.count("\n") + 1
+        return Document(file, text, {}, Problem(line, "", f"this is not TOML: {message.lower()}"))

@@ -1,0 +1,274 @@
+"""Which rule speaks first: the bit-vector index over an ordered list of rules.
+
+Settles the first matching rule, and all that match, in time that hardly grows with the number of rules. Does not settle
+what follows from it (`policy.layers`).
+
+Every rule is one bit; its place in the order is the bit's place. For each tool, each pair of agent and source, and each
+path there is a number with the bits of the rules that fit; their conjunction's lowest bit is the rule that decides. All
+that a directory settles is worked out once per directory. The scheme is that of packet classifiers with bit vectors
+(Lakshman and Stiliadis, 1998).
+
+INVARIANT: an index never changes. A changed rule makes a new index; memos live inside and go with it, so that nothing
+that is out of date can answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from stanch.paths.pattern import Part, PathPattern, component, fits, glob, is_span
+from stanch.policy.rule import BUILTIN_FOR, CLASSES, Rule
+from stanch.values.call import EffectClass
+from stanch.values.decision import Answer, Effect
+from stanch.values.reason import Code, LayerId
+
+MEMO_BYTES = 16 << 20
+NO_MATCH = Answer(Effect.ASK, Code.NO_MATCH, LayerId.PERSISTED_RULES)
+
+Decide = Callable[[str, "EffectClass | None", bool, "str | None"], int]
+Test = Callable[[str], bool]
+
+
+class Tail(NamedTuple):
+    """What the last component of a path settles: by exact name, by extension, and by further tests."""
+
+    names: dict[str, int]
+    extensions: dict[str, int]
+    tests: list[tuple[Test, int]]
+
+    def add(self, last: Part, bits: int) -> None:
+        """Files the bits under the cheapest test of the last component."""
+        text = last.text
+        if not last.wild:
+            self.names[text] = self.names.get(text, 0) | bits
+        elif text.startswith("*.") and not set(text[2:]) & set("*?."):
+            self.extensions[text[1:]] = self.extensions.get(text[1:], 0) | bits
+        else:
+            self.tests.append((component(text), bits))
+
+    def match(self, name: str) -> int:
+        """The bits that the last component settles."""
+        bits = self.names.get(name, 0)
+        if self.extensions:
+            dot = name.rfind(".")
+            if dot >= 0:
+                bits |= self.extensions.get(name[dot:], 0)
+        for test, more in self.tests:
+            if test(name):
+                bits |= more
+        return bits
+
+
+def _tail() -> Tail:
+    return Tail({}, {}, [])
+
+
+class _Kinds(dict[tuple[str, "EffectClass | None", bool], int]):
+    """(tool, effect class, declared) to the bits of the rules whose tool pattern reaches such an effect."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        super().__init__()
+        self.exact: dict[str, int] = {}
+        self.globs: dict[str, int] = {}
+        self.classes: dict[EffectClass, int] = {}
+        self.reaching: dict[EffectClass, int] = {}
+        self.allows = 0
+        self.bare = 0  # allow rules whose tool pattern is nothing but stars: they name no undeclared tool
+        for place, rule in enumerate(rules):
+            self._file(rule, 1 << place)
+
+    def _file(self, rule: Rule, bit: int) -> None:
+        tool = rule.tool
+        if tool in CLASSES:
+            self.classes[CLASSES[tool]] = self.classes.get(CLASSES[tool], 0) | bit
+        elif "*" in tool:
+            self.globs[tool] = self.globs.get(tool, 0) | bit
+        else:
+            self.exact[tool] = self.exact.get(tool, 0) | bit
+        if rule.action is Effect.ALLOW:
+            self.allows |= bit
+            if not tool.strip("*"):
+                self.bare |= bit
+        elif tool not in CLASSES:
+            for cls, name in BUILTIN_FOR.items():
+                if tool == name or ("*" in tool and glob(tool)(name)):
+                    self.reaching[cls] = self.reaching.get(cls, 0) | bit
+
+    def __missing__(self, kind: tuple[str, EffectClass | None, bool]) -> int:
+        tool, cls, declared = kind
+        named = self.exact.get(tool, 0)
+        for text, bits in self.globs.items():
+            if glob(text)(tool):
+                named |= bits
+        classed = 0
+        if cls is not None:
+            classed = self.classes.get(cls, 0) | self.reaching.get(cls, 0)
+        if not declared:
+            named &= ~self.bare
+            classed &= ~self.allows
+        if len(self) >= 1 << 14:
+            self.clear()
+        bits = self[kind] = named | classed
+        return bits
+
+
+class _Paths(dict[str, tuple[int, Tail]]):
+    """Directory to the bits it settles for everything below it, and what is left for the last component to settle."""
+
+    def __init__(self, rules: Sequence[Rule], *, folded: bool) -> None:
+        super().__init__()
+        self.pathless = 0
+        self.everything = 0
+        self.heads: dict[str, Tail] = {}
+        self.anywhere = _tail()
+        self.wild: dict[str, list[tuple[tuple[Part, ...], Part, int]]] = {}
+        self.room = max(64, MEMO_BYTES // (200 + len(rules) // 8))
+        for place, rule in enumerate(rules):
+            bit = 1 << place
+            if rule.path is None:
+                self.pathless |= bit
+            for pattern in rule.patterns:
+                self._file((pattern.folded() if folded else pattern).parts, bit)
+
+    def _file(self, parts: tuple[Part, ...], bit: int) -> None:
+        if not parts:
+            self.everything |= bit
+            return
+        head, last = parts[:-1], parts[-1]
+        if not any(p.wild for p in head):
+            self.heads.setdefault("".join("/" + p.text for p in head), _tail()).add(last, bit)
+        elif len(head) == 1 and is_span(head[0]):
+            self.anywhere.add(last, bit)
+        else:
+            named = [p.text for p in head if not p.wild]
+            self.wild.setdefault(named[-1] if named else "", []).append((head, last, bit))
+
+    def __missing__(self, directory: str) -> tuple[int, Tail]:
+        if len(self) >= self.room:
+            self.clear()
+        bits = self.match(directory) if directory else self.pathless | self.everything
+        tail = self.heads.get(directory)
+        if self.wild:
+            tail = self._with_wild(directory, tail)
+        entry = self[directory] = (bits, tail or _NOTHING)
+        return entry
+
+    def _with_wild(self, directory: str, tail: Tail | None) -> Tail | None:
+        names = directory.split("/")[1:]
+        own = tail is None
+        for key in {"", *names}:
+            for head, last, bit in self.wild.get(key, ()):
+                if fits(head, names):
+                    if tail is None:
+                        tail = _tail()
+                    elif not own:
+                        tail, own = Tail(dict(tail.names), dict(tail.extensions), list(tail.tests)), True
+                    tail.add(last, bit)
+        return tail
+
+    def match(self, key: str) -> int:
+        """The bits of the rules that fit a path, those without a path condition among them."""
+        cut = key.rfind("/")
+        bits, tail = self[key[:cut]]
+        name = key[cut + 1 :]
+        bits |= self.anywhere.match(name)
+        return bits if tail is _NOTHING else bits | tail.match(name)
+
+
+_NOTHING = _tail()
+
+
+class RuleIndex:
+    """The index of one ordered list of rules: those of the session's group, then those of `default`.
+
+    Mandatory rules come first, denies before asks, so that the lowest bit is always the one that decides. Rules with a
+    command condition are kept apart, in order, since a path index cannot settle them.
+    """
+
+    def __init__(self, chain: Sequence[Rule]) -> None:
+        plain = [rule for rule in chain if rule.command is None]
+        must = [r for r in plain if r.mandatory and r.action is Effect.DENY]
+        must += [r for r in plain if r.mandatory and r.action is Effect.ASK]
+        self.rules: tuple[Rule, ...] = (*must, *(r for r in plain if not r.mandatory))
+        self.mandatory = len(must)
+        self.commanded = tuple(rule for rule in chain if rule.command is not None)
+        self.answers: tuple[Answer, ...] = (*(rule.answer() for rule in self.rules), NO_MATCH)
+        self._kinds = _Kinds(self.rules)
+        self._paths = _Paths(self.rules, folded=False)
+        self._folded: _Paths | None = None
+        self._who: dict[tuple[str | None, str | None], int] = {}
+
+    def bind(self, agent: str | None, source: str | None) -> Decide:
+        """A function from (tool, effect class, declared, path) to the place of the first rule that fits.
+
+        The path is a stamp's key, or None for an effect without a path; no rule fits: the number of rules.
+        """
+        kinds, who, none = self._kinds, self.who(agent, source), len(self.rules)
+        paths, pathless = self._paths, self._paths.pathless
+        anywhere = self._paths.anywhere
+        names, extensions, tests = anywhere
+
+        def decide(tool: str, cls: EffectClass | None, declared: bool, key: str | None) -> int:
+            bits = kinds[tool, cls, declared] & who
+            if key is None:
+                bits &= pathless
+            elif bits:
+                cut = key.rfind("/")
+                fit, tail = paths[key[:cut]]
+                name = key[cut + 1 :]
+                if name in names:
+                    fit |= names[name]
+                if tail is not _NOTHING:
+                    fit |= tail.match(name)
+                if extensions:
+                    dot = name.rfind(".")
+                    if dot >= 0:
+                        fit |= extensions.get(name[dot:], 0)
+                for test, more in tests:
+                    if test(name):
+                        fit |= more
+                bits &= fit
+            return (bits & -bits).bit_length() - 1 if bits else none
+
+        return decide
+
+    def who(self, agent: str | None, source: str | None) -> int:
+        """The bits of the rules for this agent and source."""
+        bits = self._who.get((agent, source))
+        if bits is None:
+            bits = 0
+            for place, rule in enumerate(self.rules):
+                if rule.agent in (None, agent) and rule.source in (None, source):
+                    bits |= 1 << place
+            if len(self._who) >= 1 << 10:
+                self._who.clear()
+            self._who[agent, source] = bits
+        return bits
+
+    def all_matching(
+        self, tool: str, cls: EffectClass | None, declared: bool, key: str | None, who: int, *, folded: bool = False
+    ) -> Iterator[int]:
+        """The places of every rule that fits, in order: the one that decides and all those it keeps from speaking."""
+        bits = self._kinds[tool, cls, declared] & who
+        if key is None:
+            bits &= self._paths.pathless
+        else:
+            bits &= self.folded.match(key.casefold()) if folded else self._paths.match(key)
+        while bits:
+            lowest = bits & -bits
+            yield lowest.bit_length() - 1
+            bits ^= lowest
+
+    @property
+    def folded(self) -> _Paths:
+        """The path index for file systems that ignore letter case; made when the first such path comes."""
+        if self._folded is None:
+            self._folded = _Paths(self.rules, folded=True)
+        return self._folded
+
+
+def patterns_of(rules: Sequence[Rule]) -> Iterator[PathPattern]:
+    """Every path pattern in the rules."""
+    for rule in rules:
+        yield from rule.patterns

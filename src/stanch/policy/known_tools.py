@@ -1,0 +1,152 @@
+"""The tools that are known without being declared: Stanch's own, those of common coding agents, well-known MCP servers.
+
+Settles their effects, as a table. A policy file's declaration of the same name replaces a row whole, but for Stanch's own.
+
+A row: name, category, effects. An effect: class, then `:` and the argument that names its target. `a|b` is either
+argument, `[]` each item of a list, `?` may be left out (the working directory then), and `(form)` how it names the
+target where that is no plain path. `-` stands for no effect at all.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from stanch.policy.tools import DeclaredEffect, Form, Tool
+from stanch.values.call import Category, EffectClass
+
+# ABSENT: the store tools (files_*, knowledge_*, tables_*, runs_*): they are rows here once they exist.
+_BUILTIN = """
+read_file        filesystem     read:path
+list_files       filesystem     read:path?
+grep_files       filesystem     read:path?
+write_file       filesystem     write:path
+edit_file        filesystem     read:path write:path
+execute_cmd      shell          execute:command(command)
+run_code         shell          execute
+ask_user         introspection  -
+call_agent       subagent       -
+"""
+
+_AGENTS = """
+Read             filesystem     read:file_path|path
+NotebookRead     filesystem     read:notebook_path|file_path|path
+Write            filesystem     write:file_path|path
+Edit             filesystem     read:file_path|path write:file_path|path
+MultiEdit        filesystem     read:file_path|path write:file_path|path
+NotebookEdit     filesystem     read:notebook_path|file_path|path write:notebook_path|file_path|path
+Glob             filesystem     read:path? read:pattern(glob,path)
+Grep             filesystem     read:path?
+LS               filesystem     read:path?
+Bash             shell          execute:command(command)
+BashOutput       shell          -
+KillBash         shell          -
+KillShell        shell          -
+Monitor          shell          execute:command(command)
+Task             subagent       -
+Agent            subagent       -
+WebFetch         network        network:url(url)
+WebSearch        network        network
+TodoWrite        introspection  -
+TodoRead         introspection  -
+TaskCreate       introspection  -
+TaskGet          introspection  -
+TaskList         introspection  -
+TaskUpdate       introspection  -
+TaskOutput       introspection  -
+TaskStop         introspection  -
+AskUserQuestion  introspection  -
+EnterPlanMode    introspection  -
+ExitPlanMode     introspection  -
+Skill            introspection  -
+ToolSearch       introspection  -
+exec_command     shell          execute:cmd|command(command)
+shell            shell          execute:command|cmd(command)
+shell_command    shell          execute:command|cmd(command)
+local_shell      shell          execute:command(command)
+write_stdin      shell          execute:chars(command)
+apply_patch      filesystem     read:input|patch|patchText(patch) write:input|patch|patchText(patch)
+view_image       filesystem     read:path
+update_plan      introspection  -
+request_user_input introspection -
+web_search       network        network
+read             filesystem     read:filePath|path
+write            filesystem     write:filePath|path
+edit             filesystem     read:filePath|path write:filePath|path
+list             filesystem     read:path?
+glob             filesystem     read:path? read:pattern(glob,path)
+grep             filesystem     read:path?
+bash             shell          execute:command(command)
+webfetch         network        network:url(url)
+todowrite        introspection  -
+todoread         introspection  -
+task             subagent       -
+"""
+
+_SERVERS = """
+mcp__filesystem__read_file                  mcp  read:path
+mcp__filesystem__read_text_file             mcp  read:path
+mcp__filesystem__read_media_file            mcp  read:path
+mcp__filesystem__read_multiple_files        mcp  read:paths
+mcp__filesystem__get_file_info              mcp  read:path
+mcp__filesystem__list_directory             mcp  read:path
+mcp__filesystem__list_directory_with_sizes  mcp  read:path
+mcp__filesystem__directory_tree             mcp  read:path
+mcp__filesystem__search_files               mcp  read:path
+mcp__filesystem__list_allowed_directories   mcp  -
+mcp__filesystem__write_file                 mcp  write:path
+mcp__filesystem__create_directory           mcp  write:path
+mcp__filesystem__edit_file                  mcp  read:path write:path
+mcp__filesystem__move_file                  mcp  read:source write:source write:destination
+mcp__git__git_status                        mcp  read:repo_path
+mcp__git__git_diff_unstaged                 mcp  read:repo_path
+mcp__git__git_diff_staged                   mcp  read:repo_path
+mcp__git__git_diff                          mcp  read:repo_path
+mcp__git__git_log                           mcp  read:repo_path
+mcp__git__git_show                          mcp  read:repo_path
+mcp__git__git_branch                        mcp  read:repo_path
+mcp__git__git_add                           mcp  read:repo_path write:repo_path
+mcp__git__git_commit                        mcp  read:repo_path write:repo_path
+mcp__git__git_reset                         mcp  read:repo_path write:repo_path
+mcp__git__git_create_branch                 mcp  read:repo_path write:repo_path
+mcp__git__git_checkout                      mcp  read:repo_path write:repo_path
+mcp__git__git_init                          mcp  write:repo_path
+mcp__fetch__fetch                           mcp  network:url(url)
+mcp__time__get_current_time                 mcp  -
+mcp__time__convert_time                     mcp  -
+mcp__sequential-thinking__sequentialthinking mcp -
+"""
+
+_EFFECT = re.compile(
+    r"(?P<cls>\w+)(?::(?P<argument>[\w.|\[\]]+)(?P<optional>\?)?(?:\((?P<form>\w+)(?:,(?P<within>\w+))?\))?)?"
+)
+
+
+@cache
+def known() -> dict[str, Tool]:
+    """Every known tool by its name."""
+    table: dict[str, Tool] = {}
+    for rows, builtin in ((_SERVERS, False), (_AGENTS, False), (_BUILTIN, True)):
+        for row in rows.strip().splitlines():
+            name, category, *effects = row.split()
+            declared = tuple(_effect(text) for text in effects if text != "-")
+            table[name] = Tool(name, declared, Category(category), builtin, True if builtin else None)
+    return table
+
+
+def _effect(text: str) -> DeclaredEffect:
+    found = _EFFECT.fullmatch(text)
+    if found is None:
+        raise ValueError(f"a row of the table of tools cannot be read: {text}")
+    form = Form(found["form"] or "path")
+    return DeclaredEffect(
+        EffectClass(found["cls"]), found["argument"] or "", form, bool(found["optional"]), found["within"] or ""
+    )
+
+
+def server_of(tool: str) -> str | None:
+    """The MCP server of an `mcp__server__tool` name; None for any other name."""
+    if not tool.startswith("mcp__"):
+        return None
+    server, mark, rest = tool[5:].partition("__")
+    return server if mark and rest and server else None

@@ -1,0 +1,187 @@
+"""The layers of authority: what each may be asked, and the ones that are built.
+
+Settles the protocol and the layers themselves. Does not settle how their answers combine (`policy.walk`).
+A layer is a small object with one method. It answers for each effect of the call: an answer, or None for no objection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from stanch.policy.index import Decide, RuleIndex
+from stanch.values.call import CallEffect, EffectClass, JudgedCall
+from stanch.values.decision import Answer, Effect
+from stanch.values.reason import Code, LayerId
+
+ORDER = tuple(layer for layer in LayerId if layer is not LayerId.RELAXATION)
+# Layers whose every ask is mandated: neither a bypass nor a grant answers for the person.
+MANDATING = frozenset(
+    {
+        LayerId.TIER,
+        LayerId.CALLER_POLICY,
+        LayerId.INHERITED_CONSTRAINT,
+        LayerId.ORG_RULES,
+        LayerId.HOOKS,
+    }
+)
+NO_OBJECTION: tuple[Answer | None, ...] = ()
+"""A layer's word for the whole call: nothing against any of its effects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A layer's wish to run the call with other arguments: the walk starts anew on them, with new stamps."""
+
+    arguments: Mapping[str, Any]
+
+
+LayerAnswer = Sequence[Answer | None] | Rewrite
+
+
+class Layer(Protocol):
+    """One authority."""
+
+    @property
+    def id(self) -> LayerId:
+        """Which layer this is."""
+
+    def ask(self, call: JudgedCall) -> LayerAnswer:
+        """One answer for each effect of the call, in order, or `NO_OBJECTION`. May raise: the walk makes that an ask."""
+
+
+class NotBuilt(Exception):
+    """A layer that is configured and cannot answer yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbuilt:
+    """A layer that somebody configured and that does not exist yet: it fails, and so is never taken for silence."""
+
+    id: LayerId
+
+    def ask(self, call: JudgedCall) -> LayerAnswer:
+        """Raises always."""
+        raise NotBuilt(f"the layer {self.id} is configured but not available yet")
+
+
+_INTEGRITY = {
+    code: Answer(Effect.DENY, code, LayerId.INTEGRITY)
+    for code in (Code.PATH_UNREADABLE, Code.PATH_PROTECTED, Code.RUNS_CODE)
+}
+
+
+class Integrity:
+    """Layer 1: what no rule can allow. Paths that cannot be read, Stanch's own state, places that run code later."""
+
+    id = LayerId.INTEGRITY
+
+    def ask(self, call: JudgedCall) -> LayerAnswer:
+        """A deny for each effect whose stamp was refused."""
+        for effect in call.effects:
+            stamp = effect.stamp
+            if stamp is not None and stamp.refusal is not None:
+                return [_refused(effect) for effect in call.effects]
+        return NO_OBJECTION
+
+
+def _refused(effect: CallEffect) -> Answer | None:
+    stamp = effect.stamp
+    if stamp is None or stamp.refusal is None:
+        return None
+    if stamp.detail:
+        return Answer(Effect.DENY, stamp.refusal, LayerId.INTEGRITY, detail=stamp.detail)
+    return _INTEGRITY[stamp.refusal]
+
+
+def _persisted(effect: Effect, code: Code, *, mandated: bool = False, detail: str = "") -> Answer:
+    return Answer(effect, code, LayerId.PERSISTED_RULES, mandated=mandated, detail=detail)
+
+
+COMMAND_UNREAD = _persisted(Effect.ASK, Code.COMMAND_UNREAD, mandated=True)
+MEMORY_EXCEPTION = _persisted(Effect.ALLOW, Code.MEMORY_EXCEPTION)
+_FILE_CLASSES = (EffectClass.READ, EffectClass.WRITE)
+
+
+class PersistedRules:
+    """Layer 7: the rules of the session's group, then those of `default`, and the memory exception.
+
+    `memory` is the canonical path of the workspace's memory directory. `missing` is set where the session names a group
+    that is not there: the index is then that of `default` alone, of which only the denies stand.
+    """
+
+    id = LayerId.PERSISTED_RULES
+
+    def __init__(
+        self,
+        index: RuleIndex,
+        *,
+        agent: str | None,
+        source: str | None,
+        memory: str,
+        missing: str | None = None,
+    ) -> None:
+        self.index, self.memory = index, memory
+        self.agent, self.source = agent, source
+        self.missing = (
+            None if missing is None else _persisted(Effect.ASK, Code.GROUP_MISSING, mandated=True, detail=missing)
+        )
+        self._decide: Decide = index.bind(agent, source)
+
+    def ask(self, call: JudgedCall) -> LayerAnswer:
+        """The first matching rule's answer for each effect; for a call without effects, by the tool's name alone."""
+        tool, declared, decide, answers = call.call.tool, call.declared, self._decide, self.index.answers
+        remembered = call.builtin and self.missing is None and self.is_memory(call)
+        said: list[Answer | None] = []
+        for effect in call.effects:
+            stamp = effect.stamp
+            if stamp is None:
+                place = decide(tool, effect.cls, declared, None)
+            elif stamp.folded:
+                place = self.folded_place(call, effect)
+            else:
+                place = decide(tool, effect.cls, declared, stamp.key)
+            answer = answers[place]
+            if remembered and place >= self.index.mandatory:
+                answer = MEMORY_EXCEPTION
+            if answer.effect is not Effect.DENY:
+                if effect.command:
+                    answer = COMMAND_UNREAD
+                elif self.missing is not None:
+                    answer = self.missing
+            said.append(answer)
+        return said
+
+    def folded_place(self, call: JudgedCall, effect: CallEffect) -> int:
+        """The place of the first rule that fits a path on a file system that ignores letter case."""
+        stamp = effect.stamp
+        key = None if stamp is None else stamp.key
+        who = self.index.who(self.agent, self.source)
+        fitting = self.index.all_matching(call.call.tool, effect.cls, call.declared, key, who, folded=True)
+        return next(fitting, len(self.index.rules))
+
+    def is_memory(self, call: JudgedCall) -> bool:
+        """True for a write tool's call whose every target lies under the workspace's memory."""
+        writes = False
+        for effect in call.effects:
+            stamp = effect.stamp
+            if stamp is None or effect.cls not in _FILE_CLASSES:
+                return False
+            if stamp.key != self.memory and not stamp.key.startswith(self.memory + "/"):
+                return False
+            writes = writes or effect.cls is EffectClass.WRITE
+        return writes
+
+
+class BrokenRules:
+    """Layer 7 where a rule of one of the session's groups, or the policy itself, cannot be read: everything is denied."""
+
+    id = LayerId.PERSISTED_RULES
+
+    def __init__(self, place: str) -> None:
+        self.answer = _persisted(Effect.DENY, Code.POLICY_INVALID, detail=place)
+
+    def ask(self, call: JudgedCall) -> LayerAnswer:
+        """A deny for every effect, naming the place of the first problem."""
+        return [self.answer] * len(call.effects)

@@ -1,0 +1,50 @@
+"""The rules that the group `default` starts with, where nobody has written others.
+
+Settles the seeds only. ABSENT: rows for the store tools that only read; they come with those tools.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from stanch.values.decision import Effect
+
+_SECRETS = "secrets never reach a model"
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """One seeded rule."""
+
+    priority: int
+    tool: str
+    action: Effect
+    path: str | None = None
+    note: str | None = None
+    mandatory: bool = False
+
+    def fields(self) -> dict[str, Any]:
+        """The rule's fields by name."""
+        return {
+            "priority": self.priority,
+            "tool": self.tool,
+            "action": self.action,
+            "path": self.path,
+            "note": self.note,
+            "mandatory": self.mandatory,
+            "place": "seeded",
+        }
+
+
+ROWS = (
+    Seed(5, "@read", Effect.DENY, "/**/secrets", _SECRETS, mandatory=True),
+    Seed(5, "@write", Effect.DENY, "/**/secrets", _SECRETS, mandatory=True),
+    Seed(5, "@write", Effect.ALLOW, "data"),
+    Seed(8, "ask_user", Effect.ALLOW),
+    Seed(8, "call_agent", Effect.ALLOW),
+    Seed(10, "execute_cmd", Effect.ASK),
+    Seed(10, "run_code", Effect.ASK),
+    Seed(10, "@write", Effect.ASK),
+    Seed(9999, "*", Effect.ASK),
+)

@@ -1,0 +1,241 @@
+"""The shapes of the policy file and of a run context: which keys there are and of which type.
+
+Settles keys, types and the words for a violation. Does not settle meaning (`policy.document`). Unknown keys are errors.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Any, Literal, NotRequired, get_type_hints
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic_core import ErrorDetails
+from typing_extensions import TypedDict
+
+_STRICT = ConfigDict(extra="forbid", strict=True)
+Text = Annotated[str, Field(min_length=1)]
+EffectWord = Literal["allow", "ask", "require", "deny"]
+
+
+@with_config(_STRICT)
+class RuleShape(TypedDict):
+    """One `[[groups.rules]]`."""
+
+    tool: Text
+    action: EffectWord
+    path: NotRequired[Text]
+    command: NotRequired[Text]
+    agent: NotRequired[Text]
+    source: NotRequired[Literal["web", "cli", "mobile", "telegram", "cron", "mcp", "api"]]
+    priority: NotRequired[int]
+    mandatory: NotRequired[bool]
+    note: NotRequired[str]
+
+
+@with_config(_STRICT)
+class GroupShape(TypedDict):
+    """One `[[groups]]`."""
+
+    id: Text
+    name: NotRequired[str]
+    description: NotRequired[str]
+    rules: NotRequired[list[RuleShape]]
+
+
+@with_config(_STRICT)
+class ContextShape(TypedDict):
+    """A run context, in the file or over a door."""
+
+    security_group: NotRequired[Text | None]
+    system_prompt: NotRequired[list[str]]
+    allow_fs_writes: NotRequired[list[str]]
+    allow_fs_reads: NotRequired[list[str]]
+    working_directory: NotRequired[str | None]
+
+
+@with_config(_STRICT)
+class DefaultsShape(TypedDict):
+    """`[sessions.defaults]`: run contexts by agent, else by source."""
+
+    agent: NotRequired[dict[str, ContextShape]]
+    source: NotRequired[dict[Literal["web", "cli", "mobile", "telegram", "cron", "mcp", "api"], ContextShape]]
+
+
+@with_config(_STRICT)
+class SessionsShape(TypedDict):
+    """`[sessions]`."""
+
+    defaults: NotRequired[DefaultsShape]
+
+
+@with_config(_STRICT)
+class ModelsShape(TypedDict):
+    """`[models]`: which tier a model is in."""
+
+    default_tier: NotRequired[Text]
+    assignments: NotRequired[dict[str, Text]]
+
+
+@with_config(_STRICT)
+class OtherwiseShape(TypedDict):
+    """The `otherwise` cell of a tier."""
+
+    read: EffectWord
+    write: EffectWord
+    execute: EffectWord
+    network: EffectWord
+
+
+@with_config(_STRICT)
+class CellShape(TypedDict):
+    """One `[[tiers.ID.cells]]`."""
+
+    path: Text
+    read: NotRequired[EffectWord]
+    write: NotRequired[EffectWord]
+    execute: NotRequired[EffectWord]
+
+
+@with_config(_STRICT)
+class TierShape(TypedDict):
+    """One `[tiers.ID]`."""
+
+    label: Text
+    otherwise: OtherwiseShape
+    cells: NotRequired[list[CellShape]]
+
+
+# `class` is a Python keyword, so the functional form.
+EffectShape = TypedDict(
+    "EffectShape",
+    {
+        "class": Literal["read", "write", "execute", "network"],
+        "argument": NotRequired[Text],
+        "form": NotRequired[Literal["path", "glob", "patch", "uri", "url", "command"]],
+        "optional": NotRequired[bool],
+    },
+)
+EffectShape.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]
+
+
+@with_config(_STRICT)
+class ToolShape(TypedDict):
+    """One `[tools.NAME]`."""
+
+    effects: list[EffectShape]
+    category: NotRequired[Literal["filesystem", "shell", "subagent", "introspection", "config", "network", "mcp"]]
+    expands_home: NotRequired[bool]
+
+
+@with_config(_STRICT)
+class OrganizationShape(TypedDict):
+    """`[organization]`."""
+
+    source: Text
+    max_age_s: NotRequired[Annotated[int, Field(gt=0)]]
+
+
+@with_config(_STRICT)
+class PolicyShape(TypedDict):
+    """The whole file."""
+
+    version: Literal[1]
+    workspace: NotRequired[Text]
+    on_layer_failure: NotRequired[Literal["ask", "deny"]]
+    groups: NotRequired[list[GroupShape]]
+    sessions: NotRequired[SessionsShape]
+    models: NotRequired[ModelsShape]
+    tiers: NotRequired[dict[str, TierShape]]
+    tools: NotRequired[dict[str, ToolShape]]
+    organization: NotRequired[OrganizationShape]
+
+
+POLICY: TypeAdapter[PolicyShape] = TypeAdapter(PolicyShape)
+CONTEXT: TypeAdapter[ContextShape] = TypeAdapter(ContextShape)
+Location = tuple[str | int, ...]
+
+_BY_KEY: dict[str, Any] = {
+    "rules": RuleShape,
+    "groups": GroupShape,
+    "defaults": DefaultsShape,
+    "sessions": SessionsShape,
+    "models": ModelsShape,
+    "otherwise": OtherwiseShape,
+    "cells": CellShape,
+    "tiers": TierShape,
+    "effects": EffectShape,
+    "tools": ToolShape,
+    "organization": OrganizationShape,
+    "agent": ContextShape,
+    "source": ContextShape,
+}
+
+
+def violations(adapter: TypeAdapter[Any], value: Any, top: Any) -> list[tuple[Location, str]]:
+    """Every place where the value is not of the shape, with what is wrong and what to write instead."""
+    try:
+        adapter.validate_python(value)
+    except ValidationError as error:
+        found: dict[Location, str] = {}
+        for detail in error.errors(include_url=False, include_context=True):
+            where = tuple(part for part in detail["loc"] if part not in ("[key]",))
+            found.setdefault(where, _message(detail, where, top))
+        return list(found.items())
+    return []
+
+
+def _message(detail: ErrorDetails, where: Location, top: Any) -> str:
+    kind, key = detail["type"], str(where[-1]) if where else "the document"
+    got = _type_name(detail["input"])
+    context = detail.get("ctx", {})
+    if kind == "extra_forbidden":
+        return _unknown_key(key, _shape_at(where[:-1], top))
+    if kind == "missing":
+        return f"'{key}' is missing"
+    if kind == "literal_error":
+        shown = detail["input"]
+        said = repr(shown) if isinstance(shown, (str, int)) and not isinstance(shown, bool) else got
+        return f"'{key}' must be {context.get('expected', 'another word')}, not {said}"
+    if kind == "string_too_short":
+        return f"'{key}' is empty"
+    if kind == "greater_than":
+        return f"'{key}' must be a whole number above {context.get('gt')}"
+    wanted = {
+        "string_type": "a string",
+        "int_type": "a whole number",
+        "int_from_float": "a whole number",
+        "bool_type": "true or false",
+        "list_type": "a list",
+        "dict_type": "a table",
+        "none_required": "null",
+    }.get(kind, "something else")
+    return f"'{key}' must be {wanted}, got {got}"
+
+
+def _unknown_key(key: str, shape: Any) -> str:
+    known = list(get_type_hints(shape))
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.7)
+    hint = f"; did you mean '{close[0]}'?" if close else ""
+    return f"unknown key '{key}'{hint} (known: {', '.join(known)})"
+
+
+def _shape_at(where: Location, top: Any) -> Any:
+    """The shape that the table at this place must have."""
+    for at in range(len(where) - 1, -1, -1):
+        part = where[at]
+        if isinstance(part, str) and part in _BY_KEY:
+            return _BY_KEY[part]
+    return top
+
+
+def _type_name(value: Any) -> str:
+    names: dict[type, str] = {
+        bool: "a boolean",
+        int: "a number",
+        float: "a number with a fraction",
+        str: "a string",
+        list: "a list",
+        dict: "a table",
+        type(None): "null",
+    }
+    return names.get(type(value), type(value).__name__)

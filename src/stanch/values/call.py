@@ -1,0 +1,90 @@
+"""A tool call, what it does, and to which resources.
+
+Settles the records that the gate and the judge read. Does not settle which effects a tool has (`policy.tools`) nor
+what a path means (`paths.canonical`).
+WHY: the records made once per call are named tuples, which cost a third of a frozen dataclass to make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from stanch.values.reason import Code
+
+
+class EffectClass(StrEnum):
+    """What a call does to a target."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+
+
+class Category(StrEnum):
+    """The family a tool belongs to; bypasses are given by family."""
+
+    FILESYSTEM = "filesystem"
+    SHELL = "shell"
+    SUBAGENT = "subagent"
+    INTROSPECTION = "introspection"
+    CONFIG = "config"
+    NETWORK = "network"
+    MCP = "mcp"
+
+
+class ToolCall(NamedTuple):
+    """What an agent asks to run: a tool's name and its arguments, as they came."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    id: str = ""
+
+
+class Stamp(NamedTuple):
+    """The canonical reading of one target, taken once per call and handed to every layer.
+
+    `path` is the canonical path, absolute and free of links; it is the path that may be opened. `key` is the form that
+    is compared: Unicode normal form C. `folded` is true where the file system ignores letter case. `links` counts the
+    names of an existing regular file (0: not such a file, or not looked at). `refusal` says why there is no path.
+    """
+
+    requested: str
+    path: str = ""
+    key: str = ""
+    folded: bool = False
+    links: int = 0
+    refusal: Code | None = None
+    detail: str = ""
+
+
+class CallEffect(NamedTuple):
+    """One effect of a call on one target.
+
+    `cls` is None only for a call that has no effects, which is judged once by its tool's name. `stamp` is None where
+    the effect touches no path. `command` is true where the effect runs a shell command. `subject` is what a person is
+    told the effect touches.
+    """
+
+    cls: EffectClass | None
+    argument: str = ""
+    stamp: Stamp | None = None
+    command: bool = False
+    subject: str = ""
+
+
+class JudgedCall(NamedTuple):
+    """A call with its effects stamped: the one object that every layer reads.
+
+    `declared` is false for a tool nobody has described: it counts as all four effects (gate/effects). `builtin` is true
+    for Stanch's own tools. `server` names the MCP server of an `mcp__server__tool` name.
+    """
+
+    call: ToolCall
+    effects: tuple[CallEffect, ...]
+    declared: bool = True
+    builtin: bool = False
+    category: Category | None = None
+    server: str | None = None

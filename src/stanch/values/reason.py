@@ -1,0 +1,77 @@
+"""Why: the closed catalogue of reason codes, and what a reason may carry.
+
+Settles which codes there are and which facts ride along. Does not settle their wording (`explain`).
+INVARIANT: a reason carries names only: codes, rule places, paths the caller itself named, tool names, types. Never the
+value of a secret, never text quoted from content.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class LayerId(StrEnum):
+    """The layers of the gate, in the order they are asked, and `relaxation`, which answers after the walk."""
+
+    INTEGRITY = "integrity"
+    SKILL_ROWS = "skill_rows"
+    NARROWING = "narrowing"
+    TIER = "tier"
+    CALLER_POLICY = "caller_policy"
+    INHERITED_CONSTRAINT = "inherited_constraint"
+    PERSISTED_RULES = "persisted_rules"
+    ORG_RULES = "org_rules"
+    HOOKS = "hooks"
+    RELAXATION = "relaxation"
+
+
+class Code(StrEnum):
+    """The closed list of reason codes. `explain` has a sentence for each."""
+
+    RULE = "rule"
+    NO_MATCH = "no_match"
+    NO_OBJECTION = "no_objection"
+    MEMORY_EXCEPTION = "memory_exception"
+    READ_GRANT = "read_grant"
+    WRITE_GRANT = "write_grant"
+    BYPASS = "bypass"
+    FILE_HAS_LINKS = "file_has_links"
+    COMMAND_UNREAD = "command_unread"
+    GROUP_MISSING = "group_missing"
+    STORE_UNREADABLE = "store_unreadable"
+    POLICY_INVALID = "policy_invalid"
+    LAYER_FAILED = "layer_failed"
+    REWRITE_LOOP = "rewrite_loop"
+    PATH_UNREADABLE = "path_unreadable"
+    PATH_PROTECTED = "path_protected"
+    RUNS_CODE = "runs_code"
+    TARGET_CHANGED = "target_changed"
+    CALL_UNREADABLE = "call_unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRef:
+    """Which rule spoke: its id, its group, its note, where it was written (`stanch.toml:6`), and its own words."""
+
+    id: int
+    group: str
+    place: str
+    words: str
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why an answer is what it is: a code, the layer that gave it, the rule if one did, and the subject.
+
+    `subject` is a canonical path or a tool's name; `requested` the path as the call wrote it. `detail` is one further
+    fact out of the safe set (a cause, a place in a file, a type's name).
+    """
+
+    code: Code
+    layer: LayerId
+    rule: RuleRef | None = None
+    subject: str = ""
+    detail: str = ""
+    requested: str = ""
