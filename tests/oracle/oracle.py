@@ -195,15 +195,14 @@ def rule_matches(rule: OracleRule, context: OracleContext, call: JudgedCall, eff
 
 def tool_matches(rule: OracleRule, call: JudgedCall, effect: CallEffect) -> bool:
     """Return whether a rule's tool pattern reaches one effect of a call (gate 2.0)."""
-    tool = call.call.tool
+    named = tool_glob_matches(rule.tool, call.call.tool)
     if rule.action == "allow" and not call.declared:
-        # An undeclared tool has its effects for deny and for ask; an allow needs it named.
-        return rule.tool == tool
+        # An undeclared tool has its effects for deny and for ask; an allow needs it named, and `*` alone names nothing.
+        return named and rule.tool.strip("*") != ""
     if rule.tool in CLASS_PATTERNS:
         return effect.cls == CLASS_PATTERNS[rule.tool]
-    if rule.action != "allow" and rule.tool in FAR_REACHING and effect.cls == FAR_REACHING[rule.tool]:
-        return True
-    return tool_glob_matches(rule.tool, tool)
+    far = any(tool_glob_matches(rule.tool, name) and effect.cls == cls for name, cls in FAR_REACHING.items())
+    return named or (far and rule.action != "allow")
 
 
 def is_memory_write(context: OracleContext, call: JudgedCall) -> bool:

@@ -17,12 +17,12 @@ from stanch.gate.relax import Bypass, relax
 from stanch.paths.canonical import Canonicaliser
 from stanch.policy.document import Policy
 from stanch.policy.index import RuleIndex
-from stanch.policy.layers import NO_OBJECTION, ORDER, BrokenRules, Integrity, Layer, PersistedRules, Unbuilt
+from stanch.policy.layers import NO_OBJECTION, ORDER, BrokenRules, Integrity, Layer, PersistedRules, Rewrite, Unbuilt
 from stanch.policy.rule import DEFAULT_GROUP, in_order
-from stanch.policy.walk import Ask, Failed, Reply, Restamp, Walked, answers_of, walk
+from stanch.policy.walk import Failed, Reply, Restamp, Standing, answers_of, asked, walk
 from stanch.values.call import JudgedCall, ToolCall
 from stanch.values.context import RunContext
-from stanch.values.decision import Answer, Decision, LayerStep
+from stanch.values.decision import Answer, Decision, Effect, LayerStep
 from stanch.values.fault import BadCall
 from stanch.values.identity import Source
 from stanch.values.reason import LayerId
@@ -140,48 +140,71 @@ class Session:
             self.engine.audit(call, decision)
         return decision
 
-    def _walked(self, call: JudgedCall, steps: list[LayerStep] | None) -> Walked:
-        """Drives the walk with layers that answer at once."""
-        run = walk(call, self.layers, self._on_failure)
-        request = next(run)
-        while type(request) is not Walked:
-            reply: Reply
-            if type(request) is Ask:
-                started = time.perf_counter() if steps is not None else 0.0
-                try:
-                    reply = request.layer.ask(request.call)
-                except Exception:  # a layer is somebody else's code: whatever it raises is no answer
-                    reply = Failed("threw")
-                if steps is not None:
-                    steps.append(self._step(request, reply, (time.perf_counter() - started) * 1e6))
-            elif type(request) is Restamp:
-                old = request.call.call
-                try:
-                    reply = self._judged(ToolCall(old.tool, request.rewrite.arguments, old.id), self._base)
-                except BadCall:
-                    reply = Failed("rewrote the arguments into something that cannot be read")
-            else:
-                raise TypeError("the walk made a request that is not known")
-            request = run.send(reply)
-        return request
+    def _walked(self, call: JudgedCall, steps: list[LayerStep] | None) -> tuple[JudgedCall, Standing]:
+        """Drives the walk with layers that answer at once: the call as last stamped, and what stands."""
+        ask = asked if steps is None else lambda layer, call: self._timed(layer, call, steps)
+        return drive(call, self.layers, self._on_failure, self._restamp, ask, yield_all=steps is not None)
 
-    def _step(self, request: Ask, reply: Reply, microseconds: float) -> LayerStep:
-        layer = request.layer.id
-        if reply is NO_OBJECTION:
-            return LayerStep(layer, True, None, "", microseconds)
-        count = len(request.call.effects)
-        said = [a for a in answers_of(reply, layer, count, self._on_failure) if a is not None]
-        strongest = max(said, key=lambda a: a.strength, default=None)
-        return LayerStep(layer, True, strongest, "", microseconds)
+    def _restamp(self, call: ToolCall) -> JudgedCall:
+        return self._judged(call, self._base)
+
+    def _timed(self, layer: Layer, call: JudgedCall, steps: list[LayerStep]) -> Reply:
+        """The layer's reply, with a step for the trace."""
+        started = time.perf_counter()
+        reply = asked(layer, call)
+        took = (time.perf_counter() - started) * 1e6
+        strongest = None
+        if reply is not NO_OBJECTION and not isinstance(reply, Rewrite):
+            for answer in answers_of(reply, layer.id, len(call.effects), self._on_failure):
+                if answer is not None and (strongest is None or answer.strength > strongest.strength):
+                    strongest = answer
+        steps.append(LayerStep(layer.id, True, strongest, took))
+        return reply
 
     def _trace(
         self, steps: list[LayerStep], answers: Sequence[Answer | None], standing: Sequence[Answer | None]
     ) -> tuple[LayerStep, ...]:
         """Every layer of the gate in order, those that were not asked among them, and relaxation where it spoke."""
         asked = {step.layer for step in steps}
-        there = [*steps, *(LayerStep(layer, False) for layer in ORDER if layer not in asked)]
-        there.sort(key=lambda step: ORDER.index(step.layer))
+        there = [*steps, *(_NOT_THERE[layer] for layer in ORDER if layer not in asked)]
+        there.sort(key=_in_order)
         if answers is not standing:
             changed = next((a for a in answers if a is not None and a.layer is LayerId.RELAXATION), None)
             there.append(LayerStep(LayerId.RELAXATION, True, changed))
         return tuple(there)
+
+
+def drive(
+    call: JudgedCall,
+    layers: Sequence[Layer],
+    on_failure: Effect = Effect.ASK,
+    restamp: Callable[[ToolCall], JudgedCall] | None = None,
+    ask: Callable[[Layer, JudgedCall], Reply] = asked,
+    *,
+    yield_all: bool = False,
+) -> tuple[JudgedCall, Standing]:
+    """Drives the one walk to its end: asks what it wants asked, stamps what it wants stamped."""
+    run = walk(call, layers, on_failure, yield_all=yield_all)
+    request = next(run)
+    while not isinstance(request, tuple) or isinstance(request, Restamp):
+        reply: Reply
+        if isinstance(request, Restamp):
+            old = request.call.call
+            try:
+                if restamp is None:
+                    raise BadCall("nobody can stamp a rewritten call here")
+                reply = call = restamp(ToolCall(old.tool, request.rewrite.arguments, old.id))
+            except BadCall:
+                reply = Failed("rewrote the arguments into something that cannot be read")
+        else:
+            reply = ask(request, call)
+        request = run.send(reply)
+    return call, request
+
+
+_NOT_THERE = {layer: LayerStep(layer, False) for layer in ORDER}
+_PLACE = {layer: place for place, layer in enumerate(LayerId)}
+
+
+def _in_order(step: LayerStep) -> int:
+    return _PLACE[step.layer]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stanch.values.call import JudgedCall
-from stanch.values.decision import Answer, Decision, Effect, EffectAnswer, LayerStep
+from stanch.values.decision import Answer, Decision, Effect, LayerStep
 from stanch.values.reason import Code, LayerId
 
 _UNANSWERED = Answer(Effect.ASK, Code.NO_MATCH, LayerId.PERSISTED_RULES)
@@ -22,22 +22,17 @@ def decide(
 
     An effect that nobody answered is an ask, never an allow; in a call that is denied it is shown without an answer.
     """
-    effects = call.effects
-    if len(effects) == 1:
-        effect, answer = effects[0], standing[0] or _UNANSWERED
-        one = (EffectAnswer(effect, answer),)
-        return Decision(answer.effect, answer, effect, one, call.call.tool, version, trace)
-    best: Answer | None = None
-    about = effects[0]
+    if len(standing) == 1:
+        answer = standing[0] or _UNANSWERED
+        return Decision(answer.effect, answer, call, (answer,), 0, version, trace)
     denied = any(answer is not None and answer.effect is Effect.DENY for answer in standing)
-    answers = []
-    for effect, stood in zip(effects, standing, strict=True):
-        said = stood if stood is not None or denied else _UNANSWERED
-        answers.append(EffectAnswer(effect, said))
-        if said is not None and (best is None or _beats(said, best)):
-            best, about = said, effect
-    final = best or _UNANSWERED
-    return Decision(final.effect, final, about, tuple(answers), call.call.tool, version, trace)
+    answers = tuple(standing) if denied else tuple(answer or _UNANSWERED for answer in standing)
+    at = -1
+    for place, said in enumerate(answers):
+        if said is not None and (at < 0 or _beats(said, answers[at] or _UNANSWERED)):
+            at = place
+    best = answers[at] or _UNANSWERED
+    return Decision(best.effect, best, call, answers, max(at, 0), version, trace)
 
 
 def _beats(one: Answer, other: Answer) -> bool:

@@ -39,6 +39,7 @@ class Bypass:
 
 
 BYPASSED = Answer(Effect.ALLOW, Code.BYPASS, LayerId.RELAXATION)
+_ORDINARY_ASK = 1
 MAY_READ = Answer(Effect.ALLOW, Code.READ_GRANT, LayerId.RELAXATION)
 MAY_WRITE = Answer(Effect.ALLOW, Code.WRITE_GRANT, LayerId.RELAXATION)
 
@@ -55,19 +56,20 @@ def relax(
     Changes nothing where a deny or a mandated ask stands. A write to a file with more than one name stays an ask, since
     the grant speaks for one of the names only. An undeclared tool is relaxed by a bypass alone.
     """
-    ordinary = False
+    strongest = 0
     for answer in standing:
-        if answer is not None and answer.strength > 1:
-            return standing
-        ordinary = ordinary or (answer is not None and answer.effect is Effect.ASK)
-    if not ordinary:
+        if answer is not None and answer.strength > strongest:
+            strongest = answer.strength
+    if strongest != _ORDINARY_ASK:
         return standing
-    if any(bypass.answers(call, now) for bypass in bypasses):
-        return [a if a is None or a.effect is Effect.ALLOW else BYPASSED for a in standing]
+    if bypasses and any(bypass.answers(call, now) for bypass in bypasses):
+        return [a if a is None or a.strength == 0 else BYPASSED for a in standing]
     if not call.declared:
         return standing
+    if len(standing) == 1 and standing[0] is not None:
+        return (_granted(call.effects[0], standing[0], context),)
     return [
-        answer if answer is None or answer.effect is Effect.ALLOW else _granted(effect, answer, context)
+        answer if answer is None or answer.strength == 0 else _granted(effect, answer, context)
         for effect, answer in zip(call.effects, standing, strict=True)
     ]
 
@@ -76,8 +78,8 @@ def _granted(effect: CallEffect, ask: Answer, context: EffectiveContext) -> Answ
     stamp = effect.stamp
     if stamp is None:
         return ask
-    if effect.cls is EffectClass.READ and context.is_read_allowed(stamp):
-        return MAY_READ
+    if effect.cls is EffectClass.READ:
+        return MAY_READ if context.is_read_allowed(stamp) else ask
     if effect.cls is EffectClass.WRITE and context.is_write_allowed(stamp):
         if stamp.links > 1:
             return Answer(Effect.ASK, Code.FILE_HAS_LINKS, ask.layer, ask.rule)

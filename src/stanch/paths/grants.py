@@ -5,7 +5,7 @@ Settles the grammar of a grant and what it covers. Does not settle what a grant 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stanch.values.call import Stamp
 
@@ -42,16 +42,15 @@ class Grants:
     """The canonical paths that are granted; each covers itself and all below it, by whole components."""
 
     roots: tuple[str, ...] = ()
+    _below: tuple[str, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_below", tuple(root.rstrip("/") + "/" for root in self.roots))
 
     def covers(self, stamp: Stamp) -> bool:
         """True where the stamped path is one of the roots or lies below one. A refused path is never covered."""
         if stamp.refusal is not None:
             return False
-        key = stamp.key
-        for root in self.roots:
-            if key == root or root == "/" or (key.startswith(root) and key[len(root)] == "/"):
-                return True
-        if stamp.folded:
-            folded = key.casefold()
-            return any(folded == r.casefold() or folded.startswith(r.casefold() + "/") for r in self.roots)
-        return False
+        if (stamp.key + "/").startswith(self._below):
+            return True
+        return stamp.folded and (stamp.key.casefold() + "/").startswith(tuple(b.casefold() for b in self._below))

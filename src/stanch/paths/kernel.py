@@ -11,6 +11,7 @@ import errno
 import os
 import struct
 import sys
+from functools import cache
 
 NO_MAGICLINKS = 0x02
 NO_SYMLINKS = 0x04
@@ -41,6 +42,7 @@ def last_errno() -> int:
     return ctypes.get_errno()
 
 
+@cache
 def available() -> bool:
     """True where this kernel, and whatever confines this process, allow `openat2`."""
     fd = openat2(b"/", how(O_PATH | os.O_DIRECTORY, NO_SYMLINKS))

@@ -126,6 +126,7 @@ def _literal(path: str) -> list[Part]:
 
 
 def is_span(part: Part) -> bool:
+    """True for the part `**`."""
     return part.wild and part.text == _SPAN
 
 
@@ -186,7 +187,7 @@ def _regex(parts: tuple[Part, ...]) -> str:
     spanned = False
     for part in [*parts, Part(_SPAN, True)]:
         if not is_span(part):
-            block.append("/" + _component(part.text) + "(?![^/])")
+            block.append("/" + (_component(part.text) if part.wild else re.escape(part.text)) + "(?![^/])")
             continue
         if block:
             body = "".join(block)

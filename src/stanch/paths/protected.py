@@ -5,7 +5,7 @@ Settles which canonical paths are out of reach, for reading or for writing. Does
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from stanch.values.reason import Code
 
@@ -35,19 +35,22 @@ class Protected:
 
     state: tuple[str, ...] = ()
     steering: tuple[str, ...] = ()
+    roots: tuple[str, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "roots", (*self.state, *self.steering))
 
     def refusal(self, path: str, *, write: bool) -> Code | None:
         """`path_protected` for Stanch's own state, `runs_code` for a write where code is run later, else None."""
-        for root in self.state:
-            if path == root or path.startswith(root + "/"):
-                return Code.PATH_PROTECTED
-        if write:
-            for root in self.steering:
-                if path == root or path.startswith(root + "/"):
-                    return Code.PATH_PROTECTED
-            if "/." in path and runs_code(path):
-                return Code.RUNS_CODE
+        if path.startswith(self.roots) and self._covers(self.roots if write else self.state, path):
+            return Code.PATH_PROTECTED
+        if write and "/." in path and runs_code(path):
+            return Code.RUNS_CODE
         return None
+
+    @staticmethod
+    def _covers(roots: tuple[str, ...], path: str) -> bool:
+        return any(path == root or path.startswith(root + "/") for root in roots)
 
 
 def runs_code(path: str) -> bool:

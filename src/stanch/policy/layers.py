@@ -47,6 +47,10 @@ class Layer(Protocol):
     def id(self) -> LayerId:
         """Which layer this is."""
 
+    @property
+    def immediate(self) -> bool:
+        """True for a layer that decides on the call's values alone: no I/O, no code of others, nothing to wait for."""
+
     def ask(self, call: JudgedCall) -> LayerAnswer:
         """One answer for each effect of the call, in order, or `NO_OBJECTION`. May raise: the walk makes that an ask."""
 
@@ -60,6 +64,7 @@ class Unbuilt:
     """A layer that somebody configured and that does not exist yet: it fails, and so is never taken for silence."""
 
     id: LayerId
+    immediate: bool = False
 
     def ask(self, call: JudgedCall) -> LayerAnswer:
         """Raises always."""
@@ -76,6 +81,7 @@ class Integrity:
     """Layer 1: what no rule can allow. Paths that cannot be read, Stanch's own state, places that run code later."""
 
     id = LayerId.INTEGRITY
+    immediate = True
 
     def ask(self, call: JudgedCall) -> LayerAnswer:
         """A deny for each effect whose stamp was refused."""
@@ -101,6 +107,7 @@ def _persisted(effect: Effect, code: Code, *, mandated: bool = False, detail: st
 
 COMMAND_UNREAD = _persisted(Effect.ASK, Code.COMMAND_UNREAD, mandated=True)
 MEMORY_EXCEPTION = _persisted(Effect.ALLOW, Code.MEMORY_EXCEPTION)
+DENIED = 3
 _FILE_CLASSES = (EffectClass.READ, EffectClass.WRITE)
 
 
@@ -112,6 +119,7 @@ class PersistedRules:
     """
 
     id = LayerId.PERSISTED_RULES
+    immediate = True
 
     def __init__(
         self,
@@ -132,7 +140,7 @@ class PersistedRules:
     def ask(self, call: JudgedCall) -> LayerAnswer:
         """The first matching rule's answer for each effect; for a call without effects, by the tool's name alone."""
         tool, declared, decide, answers = call.call.tool, call.declared, self._decide, self.index.answers
-        remembered = call.builtin and self.missing is None and self.is_memory(call)
+        remembered = call.builtin and self.is_memory(call)
         said: list[Answer | None] = []
         for effect in call.effects:
             stamp = effect.stamp
@@ -145,7 +153,7 @@ class PersistedRules:
             answer = answers[place]
             if remembered and place >= self.index.mandatory:
                 answer = MEMORY_EXCEPTION
-            if answer.effect is not Effect.DENY:
+            if answer.strength < DENIED:
                 if effect.command:
                     answer = COMMAND_UNREAD
                 elif self.missing is not None:
@@ -163,21 +171,23 @@ class PersistedRules:
 
     def is_memory(self, call: JudgedCall) -> bool:
         """True for a write tool's call whose every target lies under the workspace's memory."""
-        writes = False
+        first = call.effects[0].stamp
+        if first is None or not first.key.startswith(self.memory) or self.missing is not None:
+            return False
         for effect in call.effects:
             stamp = effect.stamp
             if stamp is None or effect.cls not in _FILE_CLASSES:
                 return False
             if stamp.key != self.memory and not stamp.key.startswith(self.memory + "/"):
                 return False
-            writes = writes or effect.cls is EffectClass.WRITE
-        return writes
+        return any(effect.cls is EffectClass.WRITE for effect in call.effects)
 
 
 class BrokenRules:
     """Layer 7 where a rule of one of the session's groups, or the policy itself, cannot be read: everything is denied."""
 
     id = LayerId.PERSISTED_RULES
+    immediate = True
 
     def __init__(self, place: str) -> None:
         self.answer = _persisted(Effect.DENY, Code.POLICY_INVALID, detail=place)

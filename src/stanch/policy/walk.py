@@ -17,13 +17,6 @@ from stanch.values.decision import Answer, Effect
 from stanch.values.reason import Code, LayerId
 
 
-class Ask(NamedTuple):
-    """The walk's request: ask this layer about this call."""
-
-    layer: Layer
-    call: JudgedCall
-
-
 class Restamp(NamedTuple):
     """The walk's request: take new stamps for the call with these arguments."""
 
@@ -38,53 +31,65 @@ class Failed:
     cause: str
 
 
-class Walked(NamedTuple):
-    """What stands after the walk: the call as last stamped, and for each effect the strongest answer, None for none."""
+Standing = tuple[Answer | None, ...]
+"""What stands after the walk: for each effect the strongest answer, None where nobody said anything."""
 
-    call: JudgedCall
-    standing: Sequence[Answer | None]
-
-
-Request = Ask | Restamp | Walked
+DENY_STRENGTH = 3
+Request = Layer | Restamp | Standing
 Reply = LayerAnswer | Failed | JudgedCall
 Walk = Generator[Request, Reply, None]
 
 
-def walk(call: JudgedCall, layers: Sequence[Layer], on_failure: Effect = Effect.ASK) -> Walk:
+def walk(
+    call: JudgedCall, layers: Sequence[Layer], on_failure: Effect = Effect.ASK, *, yield_all: bool = False
+) -> Walk:
     """Asks each layer that is there, in order, past every ask, up to the first deny.
+
+    A layer that is `immediate` decides on the call's values alone and is asked right here; every other one is yielded
+    to whoever drives the walk, and so are all of them where `yield_all` is set, for a trace.
 
     A layer that fails or answers nonsense counts as a mandated ask, or as a deny where `on_failure` says so: never as
     an allow. A rewrite starts the walk anew; a second one by the same layer is a deny.
     """
     rewrote: set[LayerId] = set()
+    count = len(call.effects)
     anew = True
-    standing: list[Answer | None] = []
+    standing: Sequence[Answer | None] = ()
     while anew:
         anew = False
-        standing = [None] * len(call.effects)
+        standing = ()
         for layer in layers:
-            reply = yield Ask(layer, call)
-            if isinstance(reply, Rewrite):
+            reply: Reply = asked(layer, call) if layer.immediate and not yield_all else (yield layer)
+            if type(reply) is Rewrite:
                 if layer.id in rewrote:
-                    reply = [Answer(Effect.DENY, Code.REWRITE_LOOP, layer.id)] * len(standing)
+                    reply = [Answer(Effect.DENY, Code.REWRITE_LOOP, layer.id)] * count
                 else:
                     rewrote.add(layer.id)
                     reply = yield Restamp(call, reply)
                     if isinstance(reply, JudgedCall):
-                        call, anew = reply, True
+                        call, count, anew = reply, len(reply.effects), True
                         break
-            if reply == NO_OBJECTION:
-                continue
-            if combine(standing, answers_of(reply, layer.id, len(standing), on_failure)):
-                break
-    yield Walked(call, standing)
+            if reply is not NO_OBJECTION:
+                said = answers_of(reply, layer.id, count, on_failure)
+                standing = combine(standing, said) if standing else said
+                if _denies(standing):
+                    break
+    yield tuple(standing) or (None,) * count
+
+
+def asked(layer: Layer, call: JudgedCall) -> LayerAnswer | Failed:
+    """The layer's reply; whatever it raises is no answer."""
+    try:
+        return layer.ask(call)
+    except Exception:
+        return Failed("threw")
 
 
 def answers_of(reply: Reply, layer: LayerId, count: int, on_failure: Effect) -> Sequence[Answer | None]:
     """The reply as answers, one for each effect; a failure and nonsense alike become `layer_failed`."""
-    if isinstance(reply, (tuple, list)) and len(reply) == count:
+    if (type(reply) is list or type(reply) is tuple) and len(reply) == count:
         for answer in reply:
-            if answer is not None and (not isinstance(answer, Answer) or answer.layer is not layer):
+            if answer is not None and (type(answer) is not Answer or answer.layer is not layer):
                 break
         else:
             return [_mandated(answer) for answer in reply] if layer in MANDATING else reply
@@ -100,14 +105,16 @@ def _mandated(answer: Answer | None) -> Answer | None:
     return replace(answer, mandated=True)
 
 
-def combine(standing: list[Answer | None], said: Sequence[Answer | None]) -> bool:
-    """Lets each stronger answer take the place of what stood; True once a deny stands."""
-    denied = False
-    for at, answer in enumerate(said):
-        if answer is None:
-            continue
-        before = standing[at]
-        if before is None or answer.strength > before.strength:
-            standing[at] = answer
-            denied = denied or answer.effect is Effect.DENY
-    return denied
+def combine(standing: Sequence[Answer | None], said: Sequence[Answer | None]) -> Sequence[Answer | None]:
+    """For each effect the stronger of what stood and what is said now; of equals what stood."""
+    return [
+        before if after is None or (before is not None and before.strength >= after.strength) else after
+        for before, after in zip(standing, said, strict=True)
+    ]
+
+
+def _denies(standing: Sequence[Answer | None]) -> bool:
+    for answer in standing:
+        if answer is not None and answer.strength == DENY_STRENGTH:
+            return True
+    return False

@@ -5,11 +5,12 @@ Settles the shape of answers and decisions and how answers compare. Does not set
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, NoReturn
 
-from stanch.values.call import CallEffect
+from stanch.values.call import CallEffect, JudgedCall
 from stanch.values.reason import Code, LayerId, Reason, RuleRef
 
 
@@ -28,7 +29,8 @@ class Effect(Enum):
 class Answer:
     """What one layer says of one effect of a call. One object per rule: made when rules load, not when calls come.
 
-    `mandated` marks an ask that no rule, grant or bypass may answer in the person's place.
+    `mandated` marks an ask that no rule, grant or bypass may answer in the person's place. `strength` is 0 for an
+    allow, 1 for an ordinary ask, 2 for a mandated ask, 3 for a deny: a stronger answer wins over a weaker one.
     """
 
     effect: Effect
@@ -37,25 +39,21 @@ class Answer:
     rule: RuleRef | None = None
     mandated: bool = False
     detail: str = ""
+    strength: int = field(init=False, compare=False, repr=False)
 
-    @property
-    def strength(self) -> int:
-        """0 allow, 1 ordinary ask, 2 mandated ask, 3 deny: a stronger answer wins over a weaker one."""
-        if self.effect is Effect.DENY:
-            return 3
+    def __post_init__(self) -> None:
+        strength = 3 if self.effect is Effect.DENY else 0
         if self.effect is Effect.ASK:
-            return 2 if self.mandated else 1
-        return 0
+            strength = 2 if self.mandated else 1
+        object.__setattr__(self, "strength", strength)
 
 
-@dataclass(frozen=True, slots=True)
-class LayerStep:
+class LayerStep(NamedTuple):
     """What one layer said in a walk: its strongest answer, None where it raised no objection, and how long it took."""
 
     layer: LayerId
     asked: bool
     answer: Answer | None = None
-    subject: str = ""
     microseconds: float = 0.0
 
 
@@ -72,16 +70,15 @@ class EffectAnswer(NamedTuple):
 class Decision(NamedTuple):
     """The gate's answer to a call: an effect, a reason, the answer for each effect of the call, and a trace.
 
-    `about` is the effect of the call that the answer was given for.
-
-    INVARIANT: no truth value. `if decision:` is a TypeError, so that a refusal can never pass for a yes.
+    `answer` is the one that decides, given for the effect of the call at place `at`; `answers` are those that stand for
+    each effect. INVARIANT: no truth value. `if decision:` is a TypeError, so that a refusal can never pass for a yes.
     """
 
     effect: Effect
     answer: Answer
-    about: CallEffect
-    effects: tuple[EffectAnswer, ...]
-    tool: str
+    call: JudgedCall
+    answers: Sequence[Answer | None]
+    at: int
     policy_version: str
     trace: tuple[LayerStep, ...] = ()
 
@@ -94,11 +91,20 @@ class Decision(NamedTuple):
         return self.answer.mandated
 
     @property
+    def effects(self) -> tuple[EffectAnswer, ...]:
+        """Each effect of the call with the answer that stands for it."""
+        return tuple(map(EffectAnswer, self.call.effects, self.answers))
+
+    @property
     def reason(self) -> Reason:
         """Why the answer is what it is."""
-        answer, stamp = self.answer, self.about.stamp
-        subject = self.about.subject or self.tool
-        requested = ""
-        if stamp is not None:
-            subject, requested = stamp.path or stamp.requested, stamp.requested
-        return Reason(answer.code, answer.layer, answer.rule, subject, answer.detail, requested)
+        return self.reason_of(self.answer, self.call.effects[self.at])
+
+    def reason_of(self, answer: Answer, effect: CallEffect) -> Reason:
+        """The reason of one effect's answer."""
+        stamp = effect.stamp
+        if stamp is None:
+            subject = effect.subject or self.call.call.tool
+            return Reason(answer.code, answer.layer, answer.rule, subject, answer.detail)
+        subject = stamp.path or stamp.requested
+        return Reason(answer.code, answer.layer, answer.rule, subject, answer.detail, stamp.requested)

@@ -1,0 +1,1 @@
+"""Adapters to this machine: the audit file."""

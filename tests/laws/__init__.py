@@ -1,0 +1,1 @@
+"""Laws: one file per law, each held against random input."""
