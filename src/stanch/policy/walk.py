@@ -92,17 +92,21 @@ def answers_of(reply: Reply, layer: LayerId, count: int, on_failure: Effect) -> 
             if answer is not None and (type(answer) is not Answer or answer.layer is not layer):
                 break
         else:
-            return [_mandated(answer) for answer in reply] if layer in MANDATING else reply
+            return reply if layer is LayerId.PERSISTED_RULES else [_narrowing(answer, layer) for answer in reply]
     cause = reply.cause if isinstance(reply, Failed) else "gave no answer that can be read"
     effect = Effect.DENY if on_failure is Effect.DENY else Effect.ASK
     return [Answer(effect, Code.LAYER_FAILED, layer, mandated=effect is Effect.ASK, detail=cause)] * count
 
 
-def _mandated(answer: Answer | None) -> Answer | None:
-    """Every ask of a mandating layer is one that only a person may answer, whatever the layer itself says of it."""
-    if answer is None or answer.effect is not Effect.ASK or answer.mandated:
-        return answer
-    return replace(answer, mandated=True)
+def _narrowing(answer: Answer | None, layer: LayerId) -> Answer | None:
+    """What a layer other than the rules can say: its allow is no more than no objection, so that adding it never widens;
+    and of some layers every ask is one that only a person may answer, whatever the layer itself says of it.
+    """
+    if answer is None or answer.effect is Effect.ALLOW:
+        return None
+    if answer.effect is Effect.ASK and layer in MANDATING and not answer.mandated:
+        return replace(answer, mandated=True)
+    return answer
 
 
 def combine(standing: Sequence[Answer | None], said: Sequence[Answer | None]) -> Sequence[Answer | None]:
