@@ -201,8 +201,7 @@ def tool_matches(rule: OracleRule, call: JudgedCall, effect: CallEffect) -> bool
         return named and rule.tool.strip("*") != ""
     if rule.tool in CLASS_PATTERNS:
         return effect.cls == CLASS_PATTERNS[rule.tool]
-    far = any(tool_glob_matches(rule.tool, name) and effect.cls == cls for name, cls in FAR_REACHING.items())
-    return named or (far and rule.action != "allow")
+    return named or (rule.action != "allow" and effect.cls is not None and FAR_REACHING.get(rule.tool) == effect.cls)
 
 
 def is_memory_write(context: OracleContext, call: JudgedCall) -> bool:

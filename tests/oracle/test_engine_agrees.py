@@ -7,7 +7,7 @@ from random import Random, SystemRandom
 
 import pytest
 
-from stanch.app.engine import Engine
+from stanch.app.engine import Engine, Session, drive
 from stanch.gate.decide import decide as conclude
 from stanch.gate.relax import relax
 from stanch.paths.canonical import Canonicaliser
@@ -25,7 +25,7 @@ SOAK_DECISIONS = 10_000_000
 CALLS_A_WORLD = 40
 
 
-def _session(world: worlds.World) -> object:
+def _session(world: worlds.World) -> Session:
     policy = Policy("random.toml", "v", world.context.workspace, world.groups, known())
     engine = Engine(policy, Canonicaliser())
     asking = world.context
@@ -33,12 +33,12 @@ def _session(world: worlds.World) -> object:
     return engine.session(context=context, agent=asking.agent, source=Source(asking.source) if asking.source else None)
 
 
-def _answer(session: object, call: JudgedCall) -> Decision:
+def _answer(session: Session, call: JudgedCall) -> Decision:
     """The engine's answer to a call that is stamped already."""
     effects = call.effects or (CallEffect(None),)
     stamped = call._replace(effects=effects)
-    after, standing = session._walked(stamped, None)  # type: ignore[attr-defined]
-    return conclude(after, relax(after, standing, session.context), "v")  # type: ignore[attr-defined]
+    after, standing = drive(stamped, session.layers)
+    return conclude(after, relax(after, standing, session.context), "v")
 
 
 def _compare(seed: int, decisions: int) -> None:

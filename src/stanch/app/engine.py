@@ -17,9 +17,9 @@ from stanch.gate.relax import Bypass, relax
 from stanch.paths.canonical import Canonicaliser
 from stanch.policy.document import Policy
 from stanch.policy.index import RuleIndex
-from stanch.policy.layers import NO_OBJECTION, ORDER, BrokenRules, Integrity, Layer, PersistedRules, Rewrite, Unbuilt
+from stanch.policy.layers import ORDER, BrokenRules, Integrity, Layer, PersistedRules, Unbuilt
 from stanch.policy.rule import DEFAULT_GROUP, in_order
-from stanch.policy.walk import Failed, Reply, Restamp, Standing, answers_of, asked, walk
+from stanch.policy.walk import THREW, Failed, Record, Reply, Restamp, Standing, walk
 from stanch.values.call import JudgedCall, ToolCall
 from stanch.values.context import RunContext
 from stanch.values.decision import Answer, Decision, Effect, LayerStep
@@ -29,6 +29,7 @@ from stanch.values.reason import LayerId
 
 Audit = Callable[[JudgedCall, Decision], None]
 INTEGRITY = Integrity()
+_NEW = tuple.__new__  # WHY: half the cost of calling the named tuple, in the busiest place there is
 
 
 class _Unset:
@@ -131,47 +132,47 @@ class Session:
         Raises `BadCall` where the call cannot be read at all. Tracing never changes the answer.
         """
         call = self._judged(ToolCall(tool, arguments, call_id), self._base)
-        steps: list[LayerStep] | None = [] if trace else None
-        call, standing = self._walked(call, steps)
+        tracing = Tracing() if trace else None
+        call, standing = drive(call, self.layers, self._on_failure, self._restamp, tracing)
         now = time.time() if self.bypasses else 0.0
         answers = relax(call, standing, self.context, self.bypasses, now)
-        decision = decide(call, answers, self._version, () if steps is None else self._trace(steps, answers, standing))
+        steps = () if tracing is None else tracing.steps(answers if answers is not standing else ())
+        decision = decide(call, answers, self._version, steps)
         if self.engine.audit is not None:
             self.engine.audit(call, decision)
         return decision
 
-    def _walked(self, call: JudgedCall, steps: list[LayerStep] | None) -> tuple[JudgedCall, Standing]:
-        """Drives the walk with layers that answer at once: the call as last stamped, and what stands."""
-        ask = asked if steps is None else lambda layer, call: self._timed(layer, call, steps)
-        return drive(call, self.layers, self._on_failure, self._restamp, ask, yield_all=steps is not None)
-
     def _restamp(self, call: ToolCall) -> JudgedCall:
         return self._judged(call, self._base)
 
-    def _timed(self, layer: Layer, call: JudgedCall, steps: list[LayerStep]) -> Reply:
-        """The layer's reply, with a step for the trace."""
-        started = time.perf_counter()
-        reply = asked(layer, call)
-        took = (time.perf_counter() - started) * 1e6
-        strongest = None
-        if reply is not NO_OBJECTION and not isinstance(reply, Rewrite):
-            for answer in answers_of(reply, layer.id, len(call.effects), self._on_failure):
-                if answer is not None and (strongest is None or answer.strength > strongest.strength):
-                    strongest = answer
-        steps.append(LayerStep(layer.id, True, strongest, took))
-        return reply
 
-    def _trace(
-        self, steps: list[LayerStep], answers: Sequence[Answer | None], standing: Sequence[Answer | None]
-    ) -> tuple[LayerStep, ...]:
+class Tracing:
+    """Takes down what each layer said and how long it took; it is a walk's `record`."""
+
+    def __init__(self) -> None:
+        self._said: list[LayerStep] = []
+        self._last = time.perf_counter()
+
+    def __call__(self, layer: LayerId, said: Sequence[Answer | None]) -> None:
+        """Takes down one layer's answer: its strongest, if any."""
+        now = time.perf_counter()
+        strongest = None
+        for answer in said:
+            if answer is not None and (strongest is None or answer.strength > strongest.strength):
+                strongest = answer
+        self._said.append(_NEW(LayerStep, (layer, True, strongest, (now - self._last) * 1e6)))
+        self._last = now
+
+    def steps(self, relaxed: Sequence[Answer | None]) -> tuple[LayerStep, ...]:
         """Every layer of the gate in order, those that were not asked among them, and relaxation where it spoke."""
-        asked = {step.layer for step in steps}
-        there = [*steps, *(_NOT_THERE[layer] for layer in ORDER if layer not in asked)]
-        there.sort(key=_in_order)
-        if answers is not standing:
-            changed = next((a for a in answers if a is not None and a.layer is LayerId.RELAXATION), None)
-            there.append(LayerStep(LayerId.RELAXATION, True, changed))
-        return tuple(there)
+        steps = self._said
+        if len(steps) < len(ORDER):
+            asked_ids = {step.layer for step in steps}
+            steps = sorted([*steps, *(s for s in _NOT_THERE if s.layer not in asked_ids)], key=_in_order)
+        for answer in relaxed:
+            if answer is not None and answer.layer is LayerId.RELAXATION:
+                return (*steps, LayerStep(LayerId.RELAXATION, True, answer))
+        return tuple(steps)
 
 
 def drive(
@@ -179,12 +180,10 @@ def drive(
     layers: Sequence[Layer],
     on_failure: Effect = Effect.ASK,
     restamp: Callable[[ToolCall], JudgedCall] | None = None,
-    ask: Callable[[Layer, JudgedCall], Reply] = asked,
-    *,
-    yield_all: bool = False,
+    record: Record | None = None,
 ) -> tuple[JudgedCall, Standing]:
     """Drives the one walk to its end: asks what it wants asked, stamps what it wants stamped."""
-    run = walk(call, layers, on_failure, yield_all=yield_all)
+    run = walk(call, layers, on_failure, record)
     request = next(run)
     while not isinstance(request, tuple) or isinstance(request, Restamp):
         reply: Reply
@@ -197,12 +196,15 @@ def drive(
             except BadCall:
                 reply = Failed("rewrote the arguments into something that cannot be read")
         else:
-            reply = ask(request, call)
+            try:
+                reply = request.ask(call)
+            except Exception:  # a layer is somebody else's code
+                reply = THREW
         request = run.send(reply)
     return call, request
 
 
-_NOT_THERE = {layer: LayerStep(layer, False) for layer in ORDER}
+_NOT_THERE = tuple(LayerStep(layer, False) for layer in ORDER)
 _PLACE = {layer: place for place, layer in enumerate(LayerId)}
 
 

@@ -158,7 +158,10 @@ def _skipping_spans(parts: tuple[Part, ...], reached: set[int]) -> set[int]:
 
 @lru_cache(maxsize=1 << 15)
 def _made(parts: tuple[Part, ...]) -> PathPattern:
-    return PathPattern(parts, _LazyTest(parts))
+    if any(part.wild for part in parts):
+        return PathPattern(parts, _LazyTest(parts))
+    below = "".join("/" + part.text for part in parts) + "/"
+    return PathPattern(parts, lambda path: path.startswith(below) or path + "/" == below or below == "/")
 
 
 class _LazyTest:

@@ -3,8 +3,8 @@
 Settles the first matching rule, and all that match, in time that hardly grows with the number of rules. Does not settle
 what follows from it (`policy.layers`).
 
-Every rule is one bit; its place in the order is the bit's place. For each tool, each pair of agent and source, and each
-path there is a number with the bits of the rules that fit; their conjunction's lowest bit is the rule that decides. All
+Every rule is one bit, the first rule the highest. For each tool, each pair of agent and source, and each path there is
+a number with the bits of the rules that fit; their conjunction's highest bit is the rule that decides. All
 that a directory settles is worked out once per directory. The scheme is that of packet classifiers with bit vectors
 (Lakshman and Stiliadis, 1998).
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from stanch.paths.pattern import Part, PathPattern, component, fits, glob, is_span
+from stanch.paths.pattern import Part, component, fits, glob, is_span
 from stanch.policy.rule import BUILTIN_FOR, CLASSES, Rule
 from stanch.values.call import EffectClass
 from stanch.values.decision import Answer, Effect
@@ -25,6 +25,8 @@ from stanch.values.reason import Code, LayerId
 
 MEMO_BYTES = 16 << 20
 NO_MATCH = Answer(Effect.ASK, Code.NO_MATCH, LayerId.PERSISTED_RULES)
+
+_REACHING = {name: cls for cls, name in BUILTIN_FOR.items()}
 
 Decide = Callable[[str, "EffectClass | None", bool, "str | None"], int]
 Test = Callable[[str], bool]
@@ -64,6 +66,18 @@ def _tail() -> Tail:
     return Tail({}, {}, [])
 
 
+class Answers(dict[int, Answer]):
+    """The place of a rule to its answer, made when the rule first decides; the place after the last is no match."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        super().__init__({len(rules): NO_MATCH})
+        self._rules = rules
+
+    def __missing__(self, place: int) -> Answer:
+        answer = self[place] = self._rules[place].answer()
+        return answer
+
+
 class _Kinds(dict[tuple[str, "EffectClass | None", bool], int]):
     """(tool, effect class, declared) to the bits of the rules whose tool pattern reaches such an effect."""
 
@@ -75,8 +89,8 @@ class _Kinds(dict[tuple[str, "EffectClass | None", bool], int]):
         self.reaching: dict[EffectClass, int] = {}
         self.allows = 0
         self.bare = 0  # allow rules whose tool pattern is nothing but stars: they name no undeclared tool
-        for place, rule in enumerate(rules):
-            self._file(rule, 1 << place)
+        for bit, rule in _bits(rules):
+            self._file(rule, bit)
 
     def _file(self, rule: Rule, bit: int) -> None:
         tool = rule.tool
@@ -90,10 +104,9 @@ class _Kinds(dict[tuple[str, "EffectClass | None", bool], int]):
             self.allows |= bit
             if not tool.strip("*"):
                 self.bare |= bit
-        elif tool not in CLASSES:
-            for cls, name in BUILTIN_FOR.items():
-                if tool == name or ("*" in tool and glob(tool)(name)):
-                    self.reaching[cls] = self.reaching.get(cls, 0) | bit
+        elif tool in _REACHING:
+            cls = _REACHING[tool]
+            self.reaching[cls] = self.reaching.get(cls, 0) | bit
 
     def __missing__(self, kind: tuple[str, EffectClass | None, bool]) -> int:
         tool, cls, declared = kind
@@ -124,8 +137,7 @@ class _Paths(dict[str, tuple[int, Tail]]):
         self.anywhere = _tail()
         self.wild: dict[str, list[tuple[tuple[Part, ...], Part, int]]] = {}
         self.room = max(64, MEMO_BYTES // (200 + len(rules) // 8))
-        for place, rule in enumerate(rules):
-            bit = 1 << place
+        for bit, rule in _bits(rules):
             if rule.path is None:
                 self.pathless |= bit
             for pattern in rule.patterns:
@@ -182,7 +194,7 @@ _NOTHING = _tail()
 class RuleIndex:
     """The index of one ordered list of rules: those of the session's group, then those of `default`.
 
-    Mandatory rules come first, denies before asks, so that the lowest bit is always the one that decides. Rules with a
+    Mandatory rules come first, denies before asks, so that the highest bit is always the one that decides. Rules with a
     command condition are kept apart, in order, since a path index cannot settle them.
     """
 
@@ -193,7 +205,7 @@ class RuleIndex:
         self.rules: tuple[Rule, ...] = (*must, *(r for r in plain if not r.mandatory))
         self.mandatory = len(must)
         self.commanded = tuple(rule for rule in chain if rule.command is not None)
-        self.answers: tuple[Answer, ...] = (*(rule.answer() for rule in self.rules), NO_MATCH)
+        self.answers = Answers(self.rules)
         self._kinds = _Kinds(self.rules)
         self._paths = _Paths(self.rules, folded=False)
         self._folded: _Paths | None = None
@@ -229,7 +241,7 @@ class RuleIndex:
                     if test(name):
                         fit |= more
                 bits &= fit
-            return (bits & -bits).bit_length() - 1 if bits else none
+            return none - bits.bit_length()
 
         return decide
 
@@ -238,9 +250,9 @@ class RuleIndex:
         bits = self._who.get((agent, source))
         if bits is None:
             bits = 0
-            for place, rule in enumerate(self.rules):
+            for bit, rule in _bits(self.rules):
                 if rule.agent in (None, agent) and rule.source in (None, source):
-                    bits |= 1 << place
+                    bits |= bit
             if len(self._who) >= 1 << 10:
                 self._who.clear()
             self._who[agent, source] = bits
@@ -256,9 +268,9 @@ class RuleIndex:
         else:
             bits &= self.folded.match(key.casefold()) if folded else self._paths.match(key)
         while bits:
-            lowest = bits & -bits
-            yield lowest.bit_length() - 1
-            bits ^= lowest
+            highest = bits.bit_length()
+            yield len(self.rules) - highest
+            bits ^= 1 << (highest - 1)
 
     @property
     def folded(self) -> _Paths:
@@ -268,7 +280,7 @@ class RuleIndex:
         return self._folded
 
 
-def patterns_of(rules: Sequence[Rule]) -> Iterator[PathPattern]:
-    """Every path pattern in the rules."""
-    for rule in rules:
-        yield from rule.patterns
+def _bits(rules: Sequence[Rule]) -> Iterator[tuple[int, Rule]]:
+    """Each rule with its bit: the first has the highest, so that finding the one that decides is one look."""
+    last = len(rules) - 1
+    return ((1 << (last - place), rule) for place, rule in enumerate(rules))

@@ -18,8 +18,8 @@ from stanch.policy.document import Policy
 from stanch.policy.index import RuleIndex
 from stanch.policy.known_tools import server_of
 from stanch.policy.overlap import partly_unreachable
-from stanch.policy.reach import Kind, kinds_of, reaches, spoken_of
-from stanch.policy.rule import CLASSES, DEFAULT_GROUP, Rule, in_order
+from stanch.policy.reach import Kind, kinds_of, named_by, reaches, spoken_of
+from stanch.policy.rule import BUILTIN_FOR, CLASSES, DEFAULT_GROUP, Rule, in_order
 from stanch.policy.tools import Form, Tool
 from stanch.values.decision import Effect
 
@@ -140,30 +140,50 @@ def _order_findings(policy: Policy) -> Iterator[Finding]:
         chain = in_order(group.rules)
         if group.id != DEFAULT_GROUP:
             chain += in_order(default.rules)
-        reading = _Reading(chain, policy.tools)
+        reading = _Reading(chain)
         own = [rule for rule in reading.order if rule.group == group.id and line_of(rule.place)]
-        silent: dict[int, tuple[Rule, ...]] = {}
+        settled: set[int] = set()
         for rule in own:
-            before = reading.covering(rule)
-            if before:
-                silent[rule.id] = before
+            before = reading.covering(rule, spoken_of(rule, policy.tools))
+            by_name = () if before else reading.covering(rule, named_by(rule, policy.tools))
+            settled.update([rule.id] if before or by_name else [])
+            if before and not _only_repeats(rule, before):
                 yield _never_fires(rule, before)
-        speaking = [rule for rule in own if rule.id not in silent and not rule.mandatory]
+            elif by_name:
+                yield _reaches_others_only(rule, by_name)
+        speaking = [rule for rule in own if rule.id not in settled and not rule.mandatory]
         for allow, deny in partly_unreachable(speaking, policy.tools):
-            yield _finding(
-                FindingKind.PARTLY_UNREACHABLE,
-                deny,
+            message = (
                 f"{_said(allow)} is read before {_said(deny)} and allows part of what that denies; make the deny "
-                f"mandatory, put it first, or narrow the allow",
-                (allow.place,),
+                f"mandatory, put it first, or narrow the allow"
             )
+            yield _finding(FindingKind.PARTLY_UNREACHABLE, deny, message, (allow.place,))
+
+
+def _only_repeats(rule: Rule, before: Sequence[Rule]) -> bool:
+    """True for a rule that says of one tool, by name, what a deny or ask of a built-in tool says of all like it.
+
+    WHY: that `execute_cmd` stands for every tool that executes is easily forgotten, and to say it again does no harm.
+    """
+    far = {*BUILTIN_FOR.values()} - {rule.tool}
+    same = all(one.action is rule.action and one.mandatory == rule.mandatory for one in before)
+    return same and rule.tool not in CLASSES and "*" not in rule.tool and any(one.tool in far for one in before)
 
 
 def _never_fires(rule: Rule, before: Sequence[Rule]) -> Finding:
-    who = " and ".join(_said(one, rule) for one in before)
-    verb = "is read first and covers" if len(before) == 1 else "are read first and together cover"
-    message = f"{_said(rule)} can never fire: {who} {verb} all of it"
+    message = f"{_said(rule)} can never fire: {_first(rule, before)} all of it"
     return _finding(FindingKind.NEVER_FIRES, rule, message, tuple(one.place for one in before))
+
+
+def _reaches_others_only(rule: Rule, before: Sequence[Rule]) -> Finding:
+    """A deny or ask that extends to other tools, and that other rules keep from speaking of the tool it names."""
+    message = f"{_said(rule)} can never fire for {rule.tool} itself: {_first(rule, before)} that"
+    return _finding(FindingKind.PARTLY_UNREACHABLE, rule, message, tuple(one.place for one in before))
+
+
+def _first(rule: Rule, before: Sequence[Rule]) -> str:
+    who = " and ".join(_said(one, rule) for one in before)
+    return f"{who} {'is read first and covers' if len(before) == 1 else 'are read first and together cover'}"
 
 
 def _said(rule: Rule, beside: Rule | None = None) -> str:
@@ -182,19 +202,17 @@ def _finding(kind: FindingKind, rule: Rule, message: str, others: tuple[str, ...
 class _Reading:
     """The rules of a chain in the order in which they are read, and what is read before each."""
 
-    def __init__(self, chain: Sequence[Rule], tools: Mapping[str, Tool]) -> None:
+    def __init__(self, chain: Sequence[Rule]) -> None:
         must = [rule for rule in chain if rule.mandatory]
         denies = [rule for rule in must if rule.action is Effect.DENY]
         asks = [rule for rule in must if rule.action is Effect.ASK]
         self.order = [*denies, *asks, *(rule for rule in chain if not rule.mandatory)]
-        self.tools = tools
         self._rank = {(rule.group, rule.id): at for at, rule in enumerate(self.order)}
         self._index = RuleIndex(chain)
         self._commanded = [rule for rule in self.order if rule.command is not None]
 
-    def covering(self, rule: Rule) -> tuple[Rule, ...]:
-        """The rules that together keep this one from ever speaking; empty where that is not proved."""
-        kinds = spoken_of(rule, self.tools)
+    def covering(self, rule: Rule, kinds: frozenset[Kind]) -> tuple[Rule, ...]:
+        """The rules that together keep this one from speaking of these kinds; empty where that is not proved."""
         if not kinds or (rule.path is not None and not rule.patterns):
             return ()
         found: dict[int, Rule] = {}

@@ -65,24 +65,28 @@ def kinds_of(name: str, tools: Mapping[str, Tool]) -> Iterator[Kind]:
             yield Kind(name, EffectClass.READ, True, True)
 
 
-def spoken_of(rule: Rule, tools: Mapping[str, Tool]) -> frozenset[Kind]:
-    """The kinds that the rule speaks of with certainty, whatever further tools there may be.
+def named_by(rule: Rule, tools: Mapping[str, Tool]) -> frozenset[Kind]:
+    """The kinds of the tools that the rule names, by an exact name or a glob; none for an effect class.
 
-    An exact name stands for itself. A glob and an effect class stand for a tool of which no more is known, so that only
-    a rule which speaks of every such tool can cover them.
+    A glob stands for a tool of which no more is known than that it fits, so that only a rule which speaks of every such
+    tool can cover it. Kinds that the rule's path condition rules out are left out.
     """
-    found: set[Kind] = set()
-    if rule.tool not in CLASSES:
-        if "*" in rule.tool:
-            bare_allow = rule.action is Effect.ALLOW and not rule.tool.strip("*")
-            for declared in (True,) if bare_allow else (True, False):
-                found.add(Kind(rule.tool.replace("*", FRESH), None, declared, True))
-        else:
-            found.update(kinds_of(rule.tool, tools))
-    for cls in classes(rule):
-        for declared in (True,) if rule.action is Effect.ALLOW else (True, False):
-            found.add(Kind(FRESH, cls, declared, True))
+    if rule.tool in CLASSES:
+        return frozenset()
+    if "*" not in rule.tool:
+        found = frozenset(kinds_of(rule.tool, tools))
+    else:
+        bare_allow = rule.action is Effect.ALLOW and not rule.tool.strip("*")
+        name = rule.tool.replace("*", FRESH)
+        found = frozenset(Kind(name, None, declared, True) for declared in {True, bare_allow})
     return frozenset(kind for kind in found if kind.path or rule.path is None)
+
+
+def spoken_of(rule: Rule, tools: Mapping[str, Tool]) -> frozenset[Kind]:
+    """The kinds that the rule speaks of: those it names, and for each class that it reaches one by a fresh tool."""
+    declared = (True,) if rule.action is Effect.ALLOW else (True, False)
+    extended = (Kind(FRESH, cls, known, True) for cls in classes(rule) for known in declared)
+    return named_by(rule, tools) | frozenset(extended)
 
 
 def known_kinds(tools: Mapping[str, Tool], names: Iterable[str]) -> tuple[Kind, ...]:

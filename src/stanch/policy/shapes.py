@@ -186,6 +186,8 @@ def violations(adapter: TypeAdapter[Any], value: Any, top: Any) -> list[tuple[Lo
 
 def _message(detail: ErrorDetails, where: Location, top: Any) -> str:
     kind, key = detail["type"], str(where[-1]) if where else "the document"
+    if len(where) > 1 and isinstance(where[-1], int):
+        key = f"{where[-2]}[{where[-1]}]"
     got = _type_name(detail["input"])
     context = detail.get("ctx", {})
     if kind == "extra_forbidden":

@@ -7,7 +7,7 @@ walk serves callers that wait and callers that do not.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -31,8 +31,14 @@ class Failed:
     cause: str
 
 
+THREW = Failed("threw")
+"""The reply that stands for a layer that raised: whatever it raised is no answer."""
+
 Standing = tuple[Answer | None, ...]
 """What stands after the walk: for each effect the strongest answer, None where nobody said anything."""
+
+Record = Callable[[LayerId, Sequence[Answer | None]], None]
+"""Told of each layer that was asked and what it said for each effect; nothing at all is no objection."""
 
 DENY_STRENGTH = 3
 Request = Layer | Restamp | Standing
@@ -41,12 +47,12 @@ Walk = Generator[Request, Reply, None]
 
 
 def walk(
-    call: JudgedCall, layers: Sequence[Layer], on_failure: Effect = Effect.ASK, *, yield_all: bool = False
+    call: JudgedCall, layers: Sequence[Layer], on_failure: Effect = Effect.ASK, record: Record | None = None
 ) -> Walk:
     """Asks each layer that is there, in order, past every ask, up to the first deny.
 
     A layer that is `immediate` decides on the call's values alone and is asked right here; every other one is yielded
-    to whoever drives the walk, and so are all of them where `yield_all` is set, for a trace.
+    to whoever drives the walk. `record` is told of each answer as it comes, for a trace; it changes nothing.
 
     A layer that fails or answers nonsense counts as a mandated ask, or as a deny where `on_failure` says so: never as
     an allow. A rewrite starts the walk anew; a second one by the same layer is a deny.
@@ -59,7 +65,18 @@ def walk(
         anew = False
         standing = ()
         for layer in layers:
-            reply: Reply = asked(layer, call) if layer.immediate and not yield_all else (yield layer)
+            reply: Reply
+            if layer.immediate:
+                try:
+                    reply = layer.ask(call)
+                except Exception:
+                    reply = THREW
+            else:
+                reply = yield layer
+            if reply is NO_OBJECTION:
+                if record is not None:
+                    record(layer.id, NO_OBJECTION)
+                continue
             if type(reply) is Rewrite:
                 if layer.id in rewrote:
                     reply = [Answer(Effect.DENY, Code.REWRITE_LOOP, layer.id)] * count
@@ -68,21 +85,16 @@ def walk(
                     reply = yield Restamp(call, reply)
                     if isinstance(reply, JudgedCall):
                         call, count, anew = reply, len(reply.effects), True
+                        if record is not None:
+                            record(layer.id, NO_OBJECTION)
                         break
-            if reply is not NO_OBJECTION:
-                said = answers_of(reply, layer.id, count, on_failure)
-                standing = combine(standing, said) if standing else said
-                if _denies(standing):
-                    break
+            said = answers_of(reply, layer.id, count, on_failure)
+            if record is not None:
+                record(layer.id, said)
+            standing = combine(standing, said) if standing else said
+            if _denies(standing):
+                break
     yield tuple(standing) or (None,) * count
-
-
-def asked(layer: Layer, call: JudgedCall) -> LayerAnswer | Failed:
-    """The layer's reply; whatever it raises is no answer."""
-    try:
-        return layer.ask(call)
-    except Exception:
-        return Failed("threw")
 
 
 def answers_of(reply: Reply, layer: LayerId, count: int, on_failure: Effect) -> Sequence[Answer | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class LayerId(StrEnum):
@@ -61,8 +62,7 @@ class RuleRef:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """Why an answer is what it is: a code, the layer that gave it, the rule if one did, and the subject.
 
     `subject` is a canonical path or a tool's name; `requested` the path as the call wrote it. `detail` is one further

@@ -1,0 +1,1 @@
+"""Benchmarks that measure Stanch against what one would pick instead: `python -m bench --help`."""
