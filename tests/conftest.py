@@ -1,6 +1,6 @@
 """What every test shares: how random input is drawn.
 
-No test asserts a time, so a slow machine never fails a drawn example; what fails is printed so that it can be run again.
+No test asserts a time, so a slow machine never fails a drawn example; what fails is printed, to be run again.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ NONSENSE: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("nonsense", NONSENSE, ids=repr)
+@pytest.mark.parametrize("nonsense", NONSENSE, ids=range(len(NONSENSE)))
 def test_nonsense_is_an_ask_never_an_allow(nonsense: Any) -> None:
     class Odd:
         id = LayerId.CALLER_POLICY

@@ -17,15 +17,15 @@ from stanch.gate.relax import Bypass, relax
 from stanch.paths.canonical import Canonicaliser
 from stanch.policy.document import Policy
 from stanch.policy.index import RuleIndex
-from stanch.policy.layers import ORDER, BrokenRules, Integrity, Layer, PersistedRules, Unbuilt
+from stanch.policy.layers import ORDER, BrokenRules, Failed, Integrity, Layer, PersistedRules, Unbuilt
 from stanch.policy.rule import DEFAULT_GROUP, in_order
-from stanch.policy.walk import THREW, Failed, Record, Reply, Restamp, Standing, walk
+from stanch.policy.walk import THREW, Record, Reply, Restamp, Standing, walk
 from stanch.values.call import JudgedCall, ToolCall
 from stanch.values.context import RunContext
 from stanch.values.decision import Answer, Decision, Effect, LayerStep
 from stanch.values.fault import BadCall
 from stanch.values.identity import Source
-from stanch.values.reason import LayerId
+from stanch.values.reason import Code, LayerId
 
 Audit = Callable[[JudgedCall, Decision], None]
 INTEGRITY = Integrity()
@@ -52,7 +52,7 @@ class Engine:
     def session(
         self,
         *,
-        context: RunContext | None | _Unset = UNSET,
+        context: RunContext | _Unset | None = UNSET,
         agent: str | None = None,
         source: Source | None = None,
         group: str | None = None,
@@ -106,7 +106,7 @@ class Engine:
             self.index(DEFAULT_GROUP if own is None else wanted),
             agent=agent,
             source=source.value if source is not None else None,
-            memory=self.policy.workspace.rstrip("/") + "/memory",
+            memory=self.canonicaliser.stamp(self.policy.workspace, "/").key.rstrip("/") + "/memory",
             missing=wanted if own is None else None,
         )
 
@@ -126,14 +126,25 @@ class Session:
         self._version = engine.policy.version
         self._on_failure = engine.policy.on_layer_failure
 
-    def check(self, tool: str, arguments: Mapping[str, Any], *, call_id: str = "", trace: bool = False) -> Decision:
+    def check(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str = "",
+        trace: bool = False,
+        cwd: str | None = None,
+    ) -> Decision:
         """The gate's answer to a call: nothing is run, nothing stored but the audit line.
 
-        Raises `BadCall` where the call cannot be read at all. Tracing never changes the answer.
+        `cwd` is where this one call's relative paths start, for an agent that has moved since the session began; what
+        the session was granted does not move along. Raises `BadCall` where the call cannot be read at all. Tracing
+        never changes the answer.
         """
-        call = self._judged(ToolCall(tool, arguments, call_id), self._base)
+        base = self._base if cwd is None else self._moved(cwd)
+        call = self._judged(ToolCall(tool, arguments, call_id), base)
         tracing = Tracing() if trace else None
-        call, standing = drive(call, self.layers, self._on_failure, self._restamp, tracing)
+        call, standing = drive(call, self.layers, self._on_failure, lambda new: self._judged(new, base), tracing)
         now = time.time() if self.bypasses else 0.0
         answers = relax(call, standing, self.context, self.bypasses, now)
         steps = () if tracing is None else tracing.steps(answers if answers is not standing else ())
@@ -142,8 +153,11 @@ class Session:
             self.engine.audit(call, decision)
         return decision
 
-    def _restamp(self, call: ToolCall) -> JudgedCall:
-        return self._judged(call, self._base)
+    def _moved(self, cwd: str) -> str:
+        stamp = self.engine.canonicaliser.stamp(cwd, self._base)
+        if stamp.refusal is Code.PATH_UNREADABLE:
+            raise BadCall(f"the directory of the call cannot be read: {stamp.detail}")
+        return stamp.path
 
 
 class Tracing:
@@ -175,11 +189,15 @@ class Tracing:
         return tuple(steps)
 
 
+def _no_restamp(_: ToolCall) -> JudgedCall:
+    raise BadCall("nobody can stamp a rewritten call here")
+
+
 def drive(
     call: JudgedCall,
     layers: Sequence[Layer],
     on_failure: Effect = Effect.ASK,
-    restamp: Callable[[ToolCall], JudgedCall] | None = None,
+    restamp: Callable[[ToolCall], JudgedCall] = _no_restamp,
     record: Record | None = None,
 ) -> tuple[JudgedCall, Standing]:
     """Drives the one walk to its end: asks what it wants asked, stamps what it wants stamped."""
@@ -190,11 +208,9 @@ def drive(
         if isinstance(request, Restamp):
             old = request.call.call
             try:
-                if restamp is None:
-                    raise BadCall("nobody can stamp a rewritten call here")
                 reply = call = restamp(ToolCall(old.tool, request.rewrite.arguments, old.id))
             except BadCall:
-                reply = Failed("rewrote the arguments into something that cannot be read")
+                reply = Failed("it rewrote the arguments into something that cannot be read")
         else:
             try:
                 reply = request.ask(call)

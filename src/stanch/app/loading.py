@@ -47,7 +47,10 @@ def read_document(path: Path) -> Document:
 
 
 def engine_for(document: Document, folder: Path, file: Path | None, *, audit: Audit | None = None) -> Engine:
-    """The engine of a document whose relative workspace is read against `folder`. Raises `BadInput` for a bad workspace."""
+    """The engine of a document whose relative workspace is read against `folder`.
+
+    Raises `BadInput` for a workspace that cannot be read.
+    """
     finder = Canonicaliser()
     home = canonical_home(finder)
     workspace = workspace_of(document, folder, home, finder)
@@ -63,7 +66,9 @@ def workspace_of(document: Document, folder: Path, home: str, finder: Canonicali
     named = document.workspace
     if named is None:
         if base.path in ("/", home):
-            raise BadInput(f'the workspace would be {base.path}; name it in the policy: workspace = "{base.path}"')
+            raise BadInput(
+                f'the workspace would be {base.path}: name it in a policy with workspace = "{base.path}"'
+            )
         return base.path
     stamp = finder.directory(named, base.path)
     if stamp.refusal is not None:
@@ -79,7 +84,7 @@ def canonical_home(finder: Canonicaliser) -> str:
 
 
 def protected_by(workspace: str, file: Path | None, finder: Canonicaliser) -> Protected:
-    """The table of protected places: the state directory, and the policy file under its name and where it really lies."""
+    """The table of protected places: the state directory, and the policy file where it really lies."""
     state = {f"{workspace}/{STATE_DIRECTORY}"}
     steering: set[str] = set()
     if file is not None:

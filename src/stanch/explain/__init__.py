@@ -15,18 +15,18 @@ from stanch.values.reason import Code, Reason
 TEMPLATES: Mapping[Code, str] = MappingProxyType(
     {
         Code.RULE: "{verb} by rule {rule} ({words}): {subject}",
-        Code.NO_MATCH: "Asks because no rule matches: {subject}",
+        Code.NO_MATCH: "Needs approval because no rule matches: {subject}",
         Code.NO_OBJECTION: "Allowed because no layer objects: {subject}",
         Code.MEMORY_EXCEPTION: "Allowed because every target lies in the workspace's memory: {subject}",
         Code.READ_GRANT: "Allowed because a read grant covers it: {subject}",
         Code.WRITE_GRANT: "Allowed because a write grant covers it: {subject}",
         Code.BYPASS: "Allowed because a person suspended such questions for this session: {subject}",
-        Code.FILE_HAS_LINKS: "Asks because the file has other names that the write grant does not cover: {subject}",
-        Code.COMMAND_UNREAD: "Asks because shell commands are not read yet: {subject}",
-        Code.GROUP_MISSING: 'Asks because the session\'s permission group "{detail}" does not exist: {subject}',
+        Code.FILE_HAS_LINKS: "Needs approval because the file has other names that no write grant covers: {subject}",
+        Code.COMMAND_UNREAD: "Needs approval because shell commands are not read yet: {subject}",
+        Code.GROUP_MISSING: 'Needs approval because there is no permission group "{detail}": {subject}',
         Code.STORE_UNREADABLE: "Refused because the rules cannot be read from the store: {subject}",
         Code.POLICY_INVALID: "Denied because the policy has a mistake at {detail}; mend it first: {subject}",
-        Code.LAYER_FAILED: "{verb} because the layer {layer} could not answer ({detail}): {subject}",
+        Code.LAYER_FAILED: "{verb} because the layer {layer} gave no answer ({detail}): {subject}",
         Code.REWRITE_LOOP: "Denied because the layer {layer} rewrote the arguments twice: {subject}",
         Code.PATH_UNREADABLE: "Denied because the path cannot be read ({detail}): {subject}",
         Code.PATH_PROTECTED: "Denied because it belongs to Stanch itself: {subject}",
@@ -36,7 +36,7 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
     }
 )
 
-_VERBS = {Effect.ALLOW: "Allowed", Effect.ASK: "Asks", Effect.DENY: "Denied"}
+_VERBS = {Effect.ALLOW: "Allowed", Effect.ASK: "Needs approval", Effect.DENY: "Denied"}
 
 
 def sentence(reason: Reason, effect: Effect = Effect.DENY) -> str:

@@ -34,10 +34,11 @@ class EffectiveContext:
         """
         self._context = context or RunContext()
         written = self._context.working_directory or cwd or ""
-        self._working_directory = _readable(stamp(written, workspace), "the working directory")
+        where = stamp(written, workspace)
+        self._working_directory = _readable(where, "the working directory")
         self._writes = self._resolve(self._context.allow_fs_writes, stamp)
         reads = self._resolve(self._context.allow_fs_reads, stamp)
-        base = self._working_directory
+        base = where.key
         self._reads = Grants((base, f"{base}/docs", f"{base}/skills", *reads.roots, *self._writes.roots))
 
     def _resolve(self, grants: tuple[str, ...], stamp: StampDirectory) -> Grants:
@@ -88,7 +89,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class ContextSources:
-    """Where a session's context may come from. `given` is a one-item tuple where a context was given, if only as null."""
+    """Where a session's context may come from. `given` is a tuple of one where a context was given, if only as null."""
 
     given: tuple[RunContext | None, ...] = ()
     agent_default: RunContext | None = None

@@ -26,7 +26,7 @@ class AuditLog:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        self._file = open(fd, "a", encoding="utf-8", buffering=_BUFFER_BYTES)
+        self._file = os.fdopen(fd, "a", encoding="utf-8", buffering=_BUFFER_BYTES)
         self._write = self._file.write
         self._lock = threading.Lock()
 
@@ -54,7 +54,7 @@ class AuditLog:
 
 
 def line(call: JudgedCall, decision: Decision, now: float) -> str:
-    """The line: when (epoch seconds), which call and tool, what it touches, the answer, why, and the policy's version."""
+    """The line: when (epoch seconds), which call and tool, what it touches, the answer, why, the policy's version."""
     answer, rule = decision.answer, decision.answer.rule
     touches = ",".join([_quoted(e.stamp.path or e.stamp.requested) for e in call.effects if e.stamp is not None])
     said = f'{{"group":{_quoted(rule.group)},"id":{rule.id}}}' if rule is not None else "null"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 
 from stanch.paths import kernel
 from stanch.paths.kernel import O_PATH
@@ -85,8 +86,6 @@ def _enter(folder: bytes, here: int, *, make: bool) -> int:
     except FileNotFoundError:
         if not make:
             raise
-    try:
+    with suppress(FileExistsError):  # somebody was faster: whatever it is, it is opened without following a link
         os.mkdir(folder, dir_fd=here)
-    except FileExistsError:
-        pass  # somebody was faster; whatever it is, it is opened without following a link
     return os.open(folder, _FOLDER, dir_fd=here)

@@ -205,7 +205,7 @@ def _component(text: str) -> str:
 
 
 def _pieces(text: str, any_one: str, *, question: bool) -> list[str]:
-    """The regular expression of a glob: each literal piece after a `*` at its leftmost place, the last one at the end."""
+    """The regular expression of a glob: each literal piece after a `*` at its leftmost place, the last at the end."""
     first, *rest = [_escape(piece, any_one, question) for piece in re.split(r"\*+", text)]
     if not rest:
         return [first]

@@ -62,4 +62,4 @@ def runs_code(path: str) -> bool:
             if end == len(path) or (below and path[end] == "/"):
                 return True
             at = path.find(place, end)
-    return "/.git/modules/" in path and (path.endswith("/config") or "/hooks/" in path or path.endswith("/hooks"))
+    return "/.git/modules/" in path and ("/hooks/" in path or path.endswith(("/config", "/hooks")))

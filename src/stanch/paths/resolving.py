@@ -107,6 +107,6 @@ class _Walker:
             except FileNotFoundError:
                 fd = None
         elif len(name) > os.pathconf("/", "PC_NAME_MAX"):
-            raise Unreadable("a name that is too long")
+            raise Unreadable(os.strerror(errno.ENAMETOOLONG).lower())
         self.names.append(name)
         self.fds.append(fd)

@@ -1,6 +1,7 @@
 """The tools that are known without being declared: Stanch's own, those of common coding agents, well-known MCP servers.
 
-Settles their effects, as a table. A policy file's declaration of the same name replaces a row whole, but for Stanch's own.
+Settles their effects, as a table. A policy file's declaration of the same name replaces a row whole, but for Stanch's
+own.
 
 A row: name, category, effects. An effect: class, then `:` and the argument that names its target. `a|b` is either
 argument, `[]` each item of a list, `?` may be left out (the working directory then), and `(form)` how it names the
@@ -65,6 +66,8 @@ shell            shell          execute:command|cmd(command)
 shell_command    shell          execute:command|cmd(command)
 local_shell      shell          execute:command(command)
 write_stdin      shell          execute:chars(command)
+exec             shell          execute:input|code(command)
+wait             introspection  -
 apply_patch      filesystem     read:input|patch|patchText(patch) write:input|patch|patchText(patch)
 view_image       filesystem     read:path
 update_plan      introspection  -

@@ -37,7 +37,14 @@ class Rewrite:
     arguments: Mapping[str, Any]
 
 
-LayerAnswer = Sequence[Answer | None] | Rewrite
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No answer: the layer threw, took too long, could not be asked. `cause` is a few words, never an error's text."""
+
+    cause: str
+
+
+LayerAnswer = Sequence[Answer | None] | Rewrite | Failed
 
 
 class Layer(Protocol):
@@ -52,11 +59,7 @@ class Layer(Protocol):
         """True for a layer that decides on the call's values alone: no I/O, no code of others, nothing to wait for."""
 
     def ask(self, call: JudgedCall) -> LayerAnswer:
-        """One answer for each effect of the call, in order, or `NO_OBJECTION`. May raise: the walk makes that an ask."""
-
-
-class NotBuilt(Exception):
-    """A layer that is configured and cannot answer yet."""
+        """One answer for each effect of the call, in order, or `NO_OBJECTION`. To raise is to give no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,9 @@ class Unbuilt:
     id: LayerId
     immediate: bool = False
 
-    def ask(self, call: JudgedCall) -> LayerAnswer:
-        """Raises always."""
-        raise NotBuilt(f"the layer {self.id} is configured but not available yet")
+    def ask(self, call: JudgedCall) -> LayerAnswer:  # noqa: ARG002 - whatever the call
+        """No answer, whatever the call."""
+        return Failed("it is configured but not available yet")
 
 
 _INTEGRITY = {
@@ -184,7 +187,7 @@ class PersistedRules:
 
 
 class BrokenRules:
-    """Layer 7 where a rule of one of the session's groups, or the policy itself, cannot be read: everything is denied."""
+    """Layer 7 where a rule of one of the session's groups, or the policy itself, cannot be read: all is denied."""
 
     id = LayerId.PERSISTED_RULES
     immediate = True

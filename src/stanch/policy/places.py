@@ -16,7 +16,9 @@ _RULE_HEADER = re.compile(r"^[ \t]*\[\[[ \t]*groups[ \t]*\.[ \t]*rules[ \t]*\]\]
 
 
 def rule_lines(text: str, count: int) -> list[int] | None:
-    """The lines of the rules' headers, where the text writes each of its `count` rules as `[[groups.rules]]`; else None.
+    """The lines of the rules' headers, where the text writes each of its `count` rules as `[[groups.rules]]`.
+
+    None where it does not.
 
     WHY: a tree of a long policy costs more than all the rest of loading it. Text with multi-line strings is left to the
     tree, since a header could stand inside one.

@@ -31,8 +31,9 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeclaredEffect:
-    """One effect of a tool. `argument` is a key, a dotted way to one with `[]` for each item of a list, or several with `|`.
+    """One effect of a tool.
 
+    `argument` is a key, a dotted way to one with `[]` for each item of a list, or several of these with `|` between.
     `optional`: where the argument is missing or empty, the target is the working directory.
     """
 
@@ -73,7 +74,7 @@ class RawTarget(NamedTuple):
 
 
 def targets_of(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
-    """Every effect of the call with its target. Raises `BadCall` where a needed argument is missing or of a wrong type."""
+    """Every effect of the call with its target. Raises `BadCall` where an argument is missing or of a wrong type."""
     for effect in tool.effects:
         if not effect.argument:
             yield RawTarget(effect.cls, "", None)
@@ -125,9 +126,16 @@ def _path(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> 
     yield RawTarget(effect.cls, key, text, root=effect.optional)
 
 
+_ESCAPING = re.compile(r"(?:^|[/{,])\.\.(?:[/},]|$)")  # a `..` behind a wildcard or inside braces
+_JUMPING = re.compile(r"\{(?:[^}]*,)?[/~]")  # braces at the start that hold an absolute path
+
+
 def _glob(effect: DeclaredEffect, key: str, text: str, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
     """The literal head of a glob, read below the argument that the search starts in."""
     head = re.split(r"[*?\[{]", text, maxsplit=1)[0]
+    if _ESCAPING.search(text, len(head)) or _JUMPING.match(text):
+        yield RawTarget(effect.cls, key, text, refused="a glob that may lead out of the place it starts in")
+        return
     place = head.rpartition("/")[0] or ("/" if head.startswith("/") else "")
     if head == text:
         place = text
@@ -161,9 +169,9 @@ def _host(text: str) -> str:
     """The scheme and host of an address: the rest may hold what no reason should."""
     try:
         parts = urlsplit(text.strip())
-        return f"{parts.scheme}://{parts.hostname}" if parts.hostname else parts.scheme
     except ValueError:
         return ""
+    return f"{parts.scheme}://{parts.hostname}" if parts.hostname else parts.scheme
 
 
 def _command(effect: DeclaredEffect, key: str, _text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
@@ -172,8 +180,8 @@ def _command(effect: DeclaredEffect, key: str, _text: str, _: Mapping[str, Any])
 
 _PATCH_LINE = re.compile(
     r"""^(?:
-        \*\*\*\ (?:Add|Update|Delete)\ File:\ (?P<own>.+)
-      | \*\*\*\ Move\ to:\ (?P<moved>.+)
+        [ \t]*\*\*\*\ (?:Add|Update|Delete)\ File:\ (?P<own>.+)
+      | [ \t]*\*\*\*\ Move\ to:\ (?P<moved>.+)
       | (?:---|\+\+\+)\ (?P<unified>[^\t\r\n]+)
       | (?:rename|copy)\ (?:from|to)\ (?P<renamed>.+)
       | diff\ --git\ (?P<git>.+)
@@ -183,7 +191,7 @@ _PATCH_LINE = re.compile(
 
 
 def _patch(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
-    """Every path in the headers of a patch, wherever such a line stands: one too many is judged too, one too few never."""
+    """Every path in the headers of a patch, wherever such a line stands: rather one too many than one too few."""
     seen: dict[str, None] = {}
     for found in _PATCH_LINE.finditer(text.replace("\r\n", "\n")):
         kind = found.lastgroup
@@ -235,8 +243,10 @@ def strings_of(value: Any) -> Iterator[str]:
 
 
 def looks_like_path(text: str) -> bool:
-    """True for a string that an unknown tool may use as a path, by its looks; that something of that name exists is
-    for the caller to find out. A string that cannot name any file (a NUL byte, over 4,096 bytes) does not look like one.
+    """True for a string that an unknown tool may use as a path, by its looks.
+
+    That something of that name exists is for the caller to find out. A string that cannot name any file (a NUL byte,
+    over 4,096 bytes) does not look like a path.
     """
     if not text or "\0" in text or len(text) > 4096 or uri.is_web_url(text):
         return False

@@ -8,10 +8,10 @@ walk serves callers that wait and callers that do not.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
-from stanch.policy.layers import MANDATING, NO_OBJECTION, Layer, LayerAnswer, Rewrite
+from stanch.policy.layers import MANDATING, NO_OBJECTION, Failed, Layer, LayerAnswer, Rewrite
 from stanch.values.call import JudgedCall
 from stanch.values.decision import Answer, Effect
 from stanch.values.reason import Code, LayerId
@@ -24,14 +24,7 @@ class Restamp(NamedTuple):
     rewrite: Rewrite
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """A reply: the layer threw, took too long, or could not be asked. `cause` is a word, never the error's text."""
-
-    cause: str
-
-
-THREW = Failed("threw")
+THREW = Failed("it threw")
 """The reply that stands for a layer that raised: whatever it raised is no answer."""
 
 Standing = tuple[Answer | None, ...]
@@ -42,7 +35,7 @@ Record = Callable[[LayerId, Sequence[Answer | None]], None]
 
 DENY_STRENGTH = 3
 Request = Layer | Restamp | Standing
-Reply = LayerAnswer | Failed | JudgedCall
+Reply = LayerAnswer | JudgedCall
 Walk = Generator[Request, Reply, None]
 
 
@@ -105,14 +98,16 @@ def answers_of(reply: Reply, layer: LayerId, count: int, on_failure: Effect) -> 
                 break
         else:
             return reply if layer is LayerId.PERSISTED_RULES else [_narrowing(answer, layer) for answer in reply]
-    cause = reply.cause if isinstance(reply, Failed) else "gave no answer that can be read"
+    cause = reply.cause if isinstance(reply, Failed) else "it gave nothing that can be read"
     effect = Effect.DENY if on_failure is Effect.DENY else Effect.ASK
     return [Answer(effect, Code.LAYER_FAILED, layer, mandated=effect is Effect.ASK, detail=cause)] * count
 
 
 def _narrowing(answer: Answer | None, layer: LayerId) -> Answer | None:
-    """What a layer other than the rules can say: its allow is no more than no objection, so that adding it never widens;
-    and of some layers every ask is one that only a person may answer, whatever the layer itself says of it.
+    """What a layer other than the rules can say.
+
+    Its allow is no more than no objection, so that adding it never widens; and of some layers every ask is one that
+    only a person may answer, whatever the layer itself says of it.
     """
     if answer is None or answer.effect is Effect.ALLOW:
         return None
@@ -130,7 +125,7 @@ def combine(standing: Sequence[Answer | None], said: Sequence[Answer | None]) ->
 
 
 def _denies(standing: Sequence[Answer | None]) -> bool:
-    for answer in standing:
+    for answer in standing:  # noqa: SIM110 - a generator costs more than the whole loop
         if answer is not None and answer.strength == DENY_STRENGTH:
             return True
     return False

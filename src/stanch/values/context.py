@@ -1,6 +1,6 @@
 """A session's run context: what its owner says about group, prompt, grants and working directory.
 
-Settles the fields and their defaults. Does not settle how paths in it are read (`gate.context`) nor where it comes from.
+Settles the fields and their defaults. Does not settle how its paths are read (`gate.context`) nor where it comes from.
 """
 
 from __future__ import annotations

@@ -13,6 +13,9 @@ from typing import NamedTuple, NoReturn
 from stanch.values.call import CallEffect, JudgedCall
 from stanch.values.reason import Code, LayerId, Reason, RuleRef
 
+LONGEST_NAME = 1024
+LONGEST_ODD_NAME = 255
+
 
 class Effect(Enum):
     """What a rule or a layer says. There is no zero value that allows and no truth value at all."""
@@ -106,5 +109,12 @@ class Decision(NamedTuple):
         if stamp is None:
             subject = effect.subject or self.call.call.tool
             return Reason(answer.code, answer.layer, answer.rule, subject, answer.detail)
-        subject = stamp.path or stamp.requested
-        return Reason(answer.code, answer.layer, answer.rule, subject, answer.detail, stamp.requested)
+        subject = _name(stamp.path or stamp.requested)
+        return Reason(answer.code, answer.layer, answer.rule, subject, answer.detail, _name(stamp.requested))
+
+
+def _name(path: str) -> str:
+    """The path as a name: what an undeclared tool was given may be a whole text, of which a reason shows one line."""
+    if len(path) > LONGEST_NAME or ("\n" in path and len(path) > LONGEST_ODD_NAME):
+        return path[:LONGEST_NAME].partition("\n")[0] + "…"
+    return path

@@ -1,0 +1,129 @@
+"""`stanch check`: the gate's answer to one call, nothing run and nothing stored.
+
+Settles how an answer is shown and which exit code it has. Does not settle the answer.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from stanch.explain import sentence, visible
+from stanch.surfaces.cli import question, terminal
+from stanch.surfaces.cli.question import Answered, Question
+from stanch.values.decision import Answer, Decision, EffectAnswer, LayerStep
+from stanch.values.reason import Reason, RuleRef
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the application."""
+    app.command("check")(check)
+
+
+def check(  # noqa: PLR0917 - a person gives options by name
+    tool: question.ToolOption,
+    args: question.ArgsOption,
+    policy: question.PolicyOption = None,
+    group: question.GroupOption = None,
+    agent: question.AgentOption = None,
+    source: question.SourceOption = None,
+    model: question.ModelOption = None,
+    cwd: question.CwdOption = None,
+    context: question.ContextOption = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Show what each layer said.")] = False,
+    as_json: question.JsonOption = False,
+) -> None:
+    """Say what the gate answers to one call. Nothing is run.
+
+    Exit code: 0 allow, 10 ask, 11 deny, 2 for a call or an option that cannot be read.
+    """
+    answered = question.answer(Question(policy, group, agent, source, model, cwd, context, tool, args))
+    if as_json:
+        terminal.out_json(answer_json(answered.decision))
+    else:
+        show_answer(answered)
+        if trace:
+            show_trace(answered)
+        terminal.out(f"policy: {visible(answered.used)}")
+    question.note_problems(answered.session.engine)
+    raise typer.Exit(question.EXITS[answered.decision.effect])
+
+
+def answer_json(decision: Decision) -> dict[str, Any]:
+    """The answer with its whole trace, as every door gives it, and what only a command line needs beside it."""
+    from stanch.surfaces import wire
+
+    said = wire.decision_json(decision, trace=True)
+    for record, each in zip(said["effects"], decision.effects, strict=True):
+        record["argument"] = each.effect.argument
+    for record, step in zip(said["trace"], decision.trace, strict=True):
+        answer = step.answer
+        record["reason"] = None if answer is None else wire.reason_json(step_reason(decision, answer), answer.effect)
+    said["policy_version"] = decision.policy_version
+    return said
+
+
+def step_reason(decision: Decision, answer: Answer) -> Reason:
+    """The reason of a layer's answer: about the effect for which it stands, else about the call's tool."""
+    for each in decision.effects:
+        if each.answer is answer:
+            return decision.reason_of(answer, each.effect)
+    return Reason(answer.code, answer.layer, answer.rule, decision.call.call.tool, answer.detail)
+
+
+def show_answer(answered: Answered) -> None:
+    """Prints the effect, its sentence, the place of its rule, and a line for each effect where there are several."""
+    decision = answered.decision
+    word = terminal.coloured(decision.effect.value)
+    terminal.out(f"{word}  {sentence(decision.reason, decision.effect)}")
+    if decision.reason.rule is not None:
+        terminal.out(f"  rule {decision.reason.rule.id}: {visible(place_of(decision.reason.rule))}")
+    if len(decision.effects) > 1:
+        for each in decision.effects:
+            terminal.out(f"  {effect_line(decision, each)}")
+
+
+def place_of(rule: RuleRef) -> str:
+    """Where the rule is written, in words."""
+    return "one of the built-in rules" if rule.place == "seeded" else rule.place
+
+
+def effect_line(decision: Decision, each: EffectAnswer) -> str:
+    """One effect of a call, and what stands for it."""
+    what = effect_words(each)
+    if each.answer is None:
+        return f"{what}: not judged, since the call is denied already"
+    said = sentence(decision.reason_of(each.answer, each.effect), each.answer.effect)
+    return f"{what}: {terminal.coloured(each.answer.effect.value)}  {said}"
+
+
+def effect_words(each: EffectAnswer) -> str:
+    """What the effect does to what, for a person: `write to /w/notes.md (path)`."""
+    effect = each.effect
+    if effect.cls is None:
+        return "a call without effects"
+    argument = f" ({visible(effect.argument)})" if effect.argument else ""
+    if effect.stamp is not None:
+        target = f" {visible(effect.stamp.path or effect.stamp.requested)}"
+    else:
+        target = f" {visible(effect.subject)}" if effect.subject else ""
+    return f"{effect.cls.value}{target}{argument}"
+
+
+def show_trace(answered: Answered) -> None:
+    """Prints what each layer said, in the order in which layers are asked."""
+    there = {layer.id for layer in answered.session.layers}
+    terminal.out("layers, in the order they are asked:")
+    for step in answered.decision.trace:
+        took = f"  {step.microseconds:.1f} µs" if step.microseconds else ""
+        terminal.out(f"  {step.layer.value:<20}  {_step_words(answered.decision, step, step.layer in there)}{took}")
+
+
+def _step_words(decision: Decision, step: LayerStep, there: bool) -> str:
+    if not step.asked:
+        return "not asked, since a deny stands already" if there else "not there"
+    if step.answer is None:
+        return "asked, no objection"
+    said = sentence(step_reason(decision, step.answer), step.answer.effect)
+    return f"{terminal.coloured(step.answer.effect.value)}  {said}"

@@ -1,0 +1,126 @@
+"""`stanch explain`: the gate's answer to one call with everything that led to it.
+
+Settles how a trace, the winning rule and every loser are shown. Does not settle who lost or why (`policy.losers`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from stanch.explain import visible
+from stanch.surfaces.cli import question, terminal
+from stanch.surfaces.cli.check import answer_json, effect_words, place_of, show_answer, show_trace
+from stanch.surfaces.cli.question import Question
+from stanch.values.decision import EffectAnswer
+from stanch.values.reason import Code
+
+if TYPE_CHECKING:
+    from stanch.policy.losers import Contest, Loser
+    from stanch.policy.rule import Rule
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the application."""
+    app.command("explain")(explain)
+
+
+def explain(  # noqa: PLR0917 - a person gives options by name
+    tool: question.ToolOption,
+    args: question.ArgsOption,
+    policy: question.PolicyOption = None,
+    group: question.GroupOption = None,
+    agent: question.AgentOption = None,
+    source: question.SourceOption = None,
+    model: question.ModelOption = None,
+    cwd: question.CwdOption = None,
+    context: question.ContextOption = None,
+    as_json: question.JsonOption = False,
+) -> None:
+    """Say what the gate answers to one call, what every layer said, and why every other rule did not decide.
+
+    Exit code: 0 allow, 10 ask, 11 deny, 2 for a call or an option that cannot be read.
+    """
+    from stanch.app.explaining import contests
+
+    answered = question.answer(Question(policy, group, agent, source, model, cwd, context, tool, args))
+    decision = answered.decision
+    found = contests(answered.session, decision)
+    if as_json:
+        terminal.out_json(answer_json(decision) | {"rules": [_contest_json(one) for one in found]})
+    else:
+        show_answer(answered)
+        terminal.out()
+        show_trace(answered)
+        for each, one in zip(decision.effects, found, strict=False):
+            terminal.out()
+            word = "not judged" if each.answer is None else terminal.coloured(each.answer.effect.value)
+            terminal.out(f"{effect_words(each)}: {word}")
+            _show_contest(one, each)
+        terminal.out()
+        terminal.out(f"policy: {visible(answered.used)}")
+    question.note_problems(answered.session.engine)
+    raise typer.Exit(question.EXITS[decision.effect])
+
+
+_ASIDE = {
+    Code.MEMORY_EXCEPTION: "the memory exception is read after the mandatory rules and before all others",
+    Code.GROUP_MISSING: "the session's group does not exist, so of these rules only a deny counts",
+    Code.COMMAND_UNREAD: "a command that is not read yet needs a person, so of these rules only a deny counts",
+    Code.READ_GRANT: "a read grant answers the question that the rules would ask",
+    Code.WRITE_GRANT: "a write grant answers the question that the rules would ask",
+    Code.FILE_HAS_LINKS: "a write grant would have answered for the rules, but the file has other names",
+}
+
+
+def _show_contest(found: Contest, each: EffectAnswer) -> None:
+    """Prints the rules for one effect: the first that fits, those behind it, those that nearly fit."""
+    stamp = each.effect.stamp
+    if stamp is not None and stamp.refusal is not None:
+        terminal.out("  no rule was read: the path is refused whatever they say")
+        return
+    if each.answer is not None and each.answer.code in _ASIDE:
+        terminal.out(f"  {_ASIDE[each.answer.code]}")
+    if found.first is None:
+        terminal.out("  fits first    no rule")
+    else:
+        terminal.out(f"  fits first    {_said(found.first)}")
+    for loser in found.behind:
+        terminal.out(f"  fits too      {_lost(loser)}")
+    for loser in found.nearly:
+        terminal.out(f"  nearly fits   {_lost(loser)}")
+    if found.further:
+        terminal.out(f"  and {found.further} more that fail one condition")
+
+
+def _said(rule: Rule) -> str:
+    mandatory = "mandatory " if rule.mandatory else ""
+    ref = rule.answer().rule
+    place = "" if ref is None else f", {visible(place_of(ref))}"
+    return f'{mandatory}rule {rule.id} in group "{visible(rule.group)}" ({visible(rule.words)}){place}'
+
+
+def _lost(loser: Loser) -> str:
+    return f"{_said(loser.rule)}: {visible(loser.why)}"
+
+
+def _contest_json(found: Contest) -> dict[str, Any]:
+    return {
+        "first": None if found.first is None else _rule_json(found.first),
+        "behind": [_loser_json(loser) for loser in found.behind],
+        "nearly": [_loser_json(loser) for loser in found.nearly],
+        "further": found.further,
+    }
+
+
+def _loser_json(loser: Loser) -> dict[str, Any]:
+    return _rule_json(loser.rule) | {"condition": loser.condition, "why": loser.why}
+
+
+def _rule_json(rule: Rule) -> dict[str, Any]:
+    from stanch.surfaces.wire import rule_json
+
+    ref = rule.answer().rule
+    said = {} if ref is None else rule_json(ref)
+    return said | {"effect": rule.action.value, "priority": rule.priority, "mandatory": rule.mandatory}

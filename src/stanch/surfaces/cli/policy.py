@@ -1,0 +1,136 @@
+"""`stanch policy`: what can be said of a policy file without a call.
+
+Settles how findings are printed and when they fail a script. Does not settle what is a finding (`policy.building`,
+`policy.lint`, `app.linting`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stanch.explain import visible
+from stanch.surfaces.cli import policy_start, terminal
+from stanch.surfaces.cli.question import JsonOption
+
+if TYPE_CHECKING:
+    from stanch.app.linting import Checked
+    from stanch.values.fault import Problem
+
+EXIT_FINDING = 1
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The policy file.", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the group of commands to the application."""
+    commands = typer.Typer(name="policy", help="Check, lint and start policy files.", no_args_is_help=True)
+    commands.command("check")(check)
+    commands.command("lint")(lint)
+    policy_start.register(commands)
+    name = "stanch.surfaces.cli.policy_test"
+    if importlib.util.find_spec(name) is not None:
+        importlib.import_module(name).register(commands)
+    app.add_typer(commands)
+
+
+def check(
+    file: FileArgument,
+    patterns: Annotated[
+        bool, typer.Option("--patterns", help="Print the absolute form of every path, problems or not.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Name every problem in a policy file, with its line; without one, show what its paths mean.
+
+    Exit code: 0 where there is none, 1 where there is one, 2 where the file cannot be read.
+    """
+    from stanch.app.linting import check_file, path_forms
+
+    checked = check_file(file)
+    forms = path_forms(checked) if patterns or not checked.problems else ()
+    if as_json:
+        said: dict[str, Any] = {
+            "file": checked.policy.file,
+            "policy_version": checked.policy.version,
+            "problems": [problem_json(one) for one in checked.problems],
+        }
+        if forms:
+            said["workspace"] = checked.policy.workspace
+            said["patterns"] = [{"place": place, "path": path, "absolute": form} for place, path, form in forms]
+        terminal.out_json(said)
+    else:
+        _show_problems(checked)
+        if patterns or not checked.problems:
+            terminal.out(f"workspace: {visible(checked.policy.workspace)}")
+            for place, path, form in forms:
+                terminal.out(f"{visible(place)}: {visible(path)} means {visible(' and '.join(form))}")
+        if not checked.problems:
+            policy = checked.policy
+            rules = sum(len(group.rules) for group in policy.groups.values())
+            terminal.out(f"{visible(policy.file)}: no problems ({_count(rules, 'rule')}, version {policy.version})")
+    raise typer.Exit(EXIT_FINDING if checked.problems else 0)
+
+
+def lint(file: FileArgument, as_json: JsonOption = False) -> None:
+    """Name every problem in a policy file, and what can be said against rules that are no mistakes in themselves.
+
+    Exit code: 0 where there is no finding, 1 where there is one, 2 where the file cannot be read.
+    """
+    from stanch.app.linting import check_file, lint_file
+
+    checked = check_file(file)
+    findings = lint_file(checked)
+    if as_json:
+        terminal.out_json(
+            {
+                "file": checked.policy.file,
+                "policy_version": checked.policy.version,
+                "problems": [problem_json(one) for one in checked.problems],
+                "findings": [
+                    {
+                        "kind": one.kind.value,
+                        "place": one.place,
+                        "group": one.group,
+                        "rule": one.rule,
+                        "message": one.message,
+                        "others": list(one.others),
+                    }
+                    for one in findings
+                ],
+            }
+        )
+    else:
+        _show_problems(checked)
+        for one in findings:
+            group = "" if one.group == "default" else f' [group "{visible(one.group)}"]'
+            terminal.out(f"{visible(one.place)}: {visible(one.message)}{group}")
+        if not checked.problems and not findings:
+            terminal.out(f"{visible(checked.policy.file)}: nothing found")
+    raise typer.Exit(EXIT_FINDING if checked.problems or findings else 0)
+
+
+def problem_json(problem: Problem) -> dict[str, Any]:
+    """A problem of a policy file as every command gives it."""
+    return {
+        "line": problem.line,
+        "where": problem.where,
+        "message": problem.message,
+        "scope": problem.scope,
+        "warning": problem.warning,
+    }
+
+
+def _show_problems(checked: Checked) -> None:
+    for one in checked.problems:
+        warning = "warning: " if one.warning else ""
+        where = f" ({visible(one.where)})" if one.where else ""
+        terminal.out(f"{visible(checked.policy.file)}:{one.line}: {warning}{visible(one.message)}{where}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

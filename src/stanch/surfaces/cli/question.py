@@ -1,0 +1,216 @@
+"""One call as a person types it: the options that `check` and `explain` share, and the answer to them.
+
+Settles how words on the command line become a session and a call, and how each mistake in them is named. Does not
+settle the answer (`app.engine`) nor how it is shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stanch.surfaces.cli import terminal
+from stanch.values.decision import Decision, Effect
+from stanch.values.fault import BadCall, BadContext, BadInput
+from stanch.values.identity import Source
+
+if TYPE_CHECKING:
+    from stanch.app.engine import Engine, Session
+
+POLICY_FILE = "stanch.toml"
+MOST_NOTES = 5
+EXITS = {Effect.ALLOW: 0, Effect.ASK: 10, Effect.DENY: 11}
+
+PolicyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy",
+        metavar="FILE",
+        help=f"The policy file. Without it: ./{POLICY_FILE}, else the built-in rules over the current directory.",
+        show_default=False,
+    ),
+]
+GroupOption = Annotated[
+    str | None, typer.Option("--group", metavar="ID", help="The permission group; wins over the context's.")
+]
+AgentOption = Annotated[str | None, typer.Option("--agent", metavar="ID", help="The agent that makes the call.")]
+SourceOption = Annotated[Source | None, typer.Option("--source", help="How the session is reached.")]
+ModelOption = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The session's current model.")]
+CwdOption = Annotated[
+    str | None,
+    typer.Option("--cwd", metavar="DIR", help="Where the session works, where its context names no directory."),
+]
+ContextOption = Annotated[
+    str | None,
+    typer.Option(
+        "--context",
+        metavar="JSON",
+        help="The session's run context, or null for none. Without it: the policy's default for the agent, else for "
+        "the source.",
+    ),
+]
+ToolOption = Annotated[str, typer.Option("--tool", metavar="NAME", help="The tool that the call names.")]
+ArgsOption = Annotated[
+    str,
+    typer.Option(
+        "--args", metavar="JSON", help="The call's arguments, a JSON object; @FILE reads a file, - standard input."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The options as typed."""
+
+    policy: Path | None
+    group: str | None
+    agent: str | None
+    source: Source | None
+    model: str | None
+    cwd: str | None
+    context: str | None
+    tool: str
+    args: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The session that was made for the question, and its answer. `used` says which policy spoke."""
+
+    session: Session
+    decision: Decision
+    used: str
+
+
+def answer(question: Question) -> Answered:
+    """The answer to the question, with a trace. Raises a `Fault` that says what to write instead."""
+    from stanch.app.engine import UNSET
+    from stanch.paths.grants import BadGrant
+
+    for name in ("group", "agent", "model", "cwd", "tool"):
+        if getattr(question, name) == "":
+            raise BadCall(f"--{name} is empty")
+    arguments = _arguments(question.args)
+    context = UNSET if question.context is None else _context(question.context)
+    engine, used = _engine(question.policy)
+    try:
+        session = engine.session(
+            context=context,
+            agent=question.agent,
+            source=question.source,
+            group=question.group,
+            model=question.model,
+            cwd=None if question.cwd is None else _directory(engine, question.cwd),
+        )
+        decision = session.check(question.tool, arguments, trace=True)
+    except BadGrant as why:
+        raise BadContext(f"a grant of the session's context cannot be used: {why}") from None
+    except RecursionError:
+        raise BadCall("--args is nested too deeply") from None
+    return Answered(session, decision, used)
+
+
+def note_problems(engine: Engine) -> None:
+    """Names the policy's problems beside the answer, the first few of them."""
+    policy = engine.policy
+    for problem in policy.problems[:MOST_NOTES]:
+        terminal.note(f"{policy.file}:{problem.line}: {problem.message}")
+    further = len(policy.problems) - MOST_NOTES
+    if further > 0:
+        terminal.note(f"and {further} more; stanch policy check lists them all")
+
+
+def _engine(policy: Path | None) -> tuple[Engine, str]:
+    from stanch.app.loading import open_engine
+
+    if policy is None and os.path.lexists(POLICY_FILE):
+        policy = Path(POLICY_FILE)
+    try:
+        engine = open_engine(policy)
+    except FileNotFoundError:
+        raise BadInput("the current directory is gone; change to one that exists") from None
+    if policy is None:
+        return engine, f"the built-in rules over {engine.policy.workspace}, since there is no ./{POLICY_FILE}"
+    return engine, f"{policy}, version {engine.policy.version}"
+
+
+def _directory(engine: Engine, written: str) -> str:
+    """The canonical form of `--cwd`, read against the directory in which the command was typed."""
+    try:
+        stamp = engine.canonicaliser.directory(written, os.getcwd())
+    except FileNotFoundError:
+        raise BadInput("the current directory is gone; change to one that exists") from None
+    if stamp.refusal is not None:
+        raise BadInput(f"--cwd {written} cannot be used: {stamp.detail or 'it belongs to Stanch itself'}")
+    return stamp.path
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    value = _json("--args", _read(text))
+    if not isinstance(value, dict):
+        raise BadCall(f'--args must be a JSON object such as {{"path": "notes.md"}}, got {_type_name(value)}')
+    return value
+
+
+def _context(text: str) -> Any:
+    from stanch.surfaces import wire
+
+    value = _json("--context", text)
+    if value is not None and not isinstance(value, dict):
+        raise BadContext(f"--context must be a JSON object, or null for none, got {_type_name(value)}")
+    try:
+        return wire.context_of(text)
+    except BadContext as why:
+        raise BadContext(f"--context: {why}") from None
+
+
+def _read(text: str) -> str:
+    """The text of `--args`: itself, what the file after `@` holds, or standard input for `-`."""
+    if text != "-" and not text.startswith("@"):
+        return text
+    where = "standard input" if text == "-" else f"the file {text[1:]}"
+    try:
+        raw = sys.stdin.buffer.read() if text == "-" else Path(text[1:]).read_bytes()
+        return raw.decode()
+    except UnicodeDecodeError:
+        raise BadCall(f"--args: {where} is no UTF-8 text") from None
+    except OSError as error:
+        raise BadCall(f"--args: {where} cannot be read: {(error.strerror or 'unknown').lower()}") from None
+
+
+def _json(option: str, text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except _Twice as twice:
+        raise BadCall(f"{option} names '{twice}' twice; which of them a tool takes cannot be known") from None
+    except json.JSONDecodeError as why:
+        place = f"line {why.lineno}, column {why.colno}"
+        raise BadCall(f"{option} is no JSON: {why.msg[:1].lower()}{why.msg[1:]} at {place}") from None
+    except ValueError:
+        raise BadCall(f"{option} holds a number that is too long to be read") from None
+    except RecursionError:
+        raise BadCall(f"{option} is nested too deeply") from None
+
+
+class _Twice(Exception):
+    """An object names a key twice; the argument is the key."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise _Twice(next(key for key in keys if keys.count(key) > 1))
+    return found
+
+
+def _type_name(value: Any) -> str:
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
+    return names.get(type(value), "null")

@@ -1,0 +1,1 @@
+"""Replay: what the gate would have said to the calls in recorded sessions."""

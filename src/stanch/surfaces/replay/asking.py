@@ -1,0 +1,152 @@
+"""The calls of recorded sessions put to the gate, each in a session bound to the directory that it worked in.
+
+Settles which session each call is asked in. Decides nothing: every answer is the engine's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from stanch.app.engine import UNSET, Engine, Session
+from stanch.paths.grants import BadGrant
+from stanch.surfaces.replay.asked import asked
+from stanch.surfaces.replay.detect import Transcript, files_of, read, recognise
+from stanch.surfaces.replay.lines import Advance
+from stanch.surfaces.replay.policies import Policies
+from stanch.surfaces.replay.records import ReplayCall, Seen, Warned
+from stanch.surfaces.replay.report import FileReport, Report, Row
+from stanch.surfaces.wire import Json
+from stanch.values.call import ToolCall
+from stanch.values.context import RunContext
+from stanch.values.fault import BadCall, BadContext, BadInput
+from stanch.values.identity import Source
+
+_SESSIONS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """As whom the calls are asked. `context` is a one-item tuple where a run context was given, if only as null."""
+
+    group: str | None = None
+    agent: str | None = None
+    source: Source | None = None
+    model: str | None = None
+    cwd: str | None = None
+    context: tuple[RunContext | None, ...] = ()
+
+
+class Replay:
+    """Puts calls to the gate, each in a session bound to the directory that it worked in."""
+
+    def __init__(self, policies: Policies, asking: Asking) -> None:
+        self.policies, self.asking = policies, asking
+        self._sessions: dict[tuple[int, str | None], Session] = {}
+
+    def row(self, call: ReplayCall) -> Row:
+        """The call's answer. A call that cannot be read is a deny, never left out."""
+        engine = self.engine(call.started)
+        shown = asked(call.arguments)
+        bare = replace(call, arguments=None)
+        cwd = self._directory(call)
+        try:
+            session = self._session(engine, cwd)
+        except (BadContext, BadGrant):
+            return Row(bare, shown, cwd or "", None, "its working directory is no path that can be read")
+        where = session.context.effective_working_dir()
+        if call.arguments is None:
+            return Row(bare, shown, where, None, call.fault)
+        try:
+            decision = session.check(call.tool, call.arguments, call_id=call.id)
+        except BadCall as why:
+            return Row(bare, shown, where, None, str(why))
+        judged = decision.call._replace(call=ToolCall(call.tool, {}, call.id))
+        return Row(bare, shown, where, decision._replace(call=judged))
+
+    def engine(self, started: str | None) -> Engine:
+        """The engine for a session that started in this directory."""
+        return self.policies.engine(started or self.asking.cwd)
+
+    def proved(self) -> None:
+        """Raises `BadContext` or `BadInput` where what the person gave makes no session, before a file is read."""
+        try:
+            self._session(self.engine(None), self.asking.cwd)
+        except BadGrant as why:
+            raise BadContext(str(why)) from None
+
+    def _directory(self, call: ReplayCall) -> str | None:
+        """The record's own directory, else the one the person gave; None leaves it to the workspace."""
+        if call.cwd is None:
+            return self.asking.cwd
+        return os.path.join(self.asking.cwd or "", call.cwd)
+
+    def _session(self, engine: Engine, cwd: str | None) -> Session:
+        key = (id(engine), cwd)
+        found = self._sessions.get(key)
+        if found is None:
+            who = self.asking
+            if len(self._sessions) >= _SESSIONS:
+                self._sessions.clear()
+            found = self._sessions[key] = engine.session(
+                context=who.context[0] if who.context else UNSET,
+                agent=who.agent,
+                source=who.source,
+                group=who.group,
+                model=who.model,
+                cwd=cwd,
+            )
+        return found
+
+
+def transcripts_of(paths: Sequence[Path]) -> tuple[list[Transcript], list[Warned]]:
+    """The files to replay, told apart by content. A file met in a directory that is no session is a warning.
+
+    Raises `BadInput` for a file that was named itself and is no session.
+    """
+    found: list[Transcript] = []
+    warnings = []
+    for path, named in files_of(paths).items():
+        try:
+            found.append(recognise(path))
+        except BadInput as why:
+            if named:
+                raise
+            warnings.append(Warned(str(path), 0, str(why).removeprefix(str(path)).lstrip(": ")))
+    beside = {one for transcript in found for one in transcript.beside}
+    return [one for one in found if one.path not in beside], warnings
+
+
+def replay(
+    transcripts: Sequence[Transcript], policies: Policies, asking: Asking, advance: Advance = lambda _: None
+) -> Report:
+    """The report of files whose kind is known. Raises `BadContext` and `BadInput` for what the person gave."""
+    gate = Replay(policies, asking)
+    gate.proved()
+    files, warnings = [], []
+    for transcript in transcripts:
+        seen = Seen()
+        file = FileReport(transcript.name, transcript.kind.value)
+        for found in read(transcript, seen, advance):
+            if isinstance(found, Warned):
+                warnings.append(found)
+                continue
+            file.workspace = file.workspace or gate.engine(found.started).policy.workspace
+            file.rows.append(gate.row(found))
+        file.repeated = seen.repeated
+        files.append(file)
+    for policy in policies.used:
+        warnings += [Warned(policy.file, p.line, p.message) for p in policy.problems]
+    return Report(files, warnings, _policy(policies, files))
+
+
+def _policy(policies: Policies, files: Sequence[FileReport]) -> Json:
+    spaces = {file.workspace for file in files if file.workspace}
+    return {
+        "name": policies.name,
+        "file": None if policies.file is None else str(policies.file),
+        "version": policies.used[0].version,
+        "workspace": spaces.pop() if len(spaces) == 1 else None,
+    }

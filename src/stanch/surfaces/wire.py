@@ -1,0 +1,94 @@
+"""The JSON in which every door gives the gate's answer: one shape, so that two doors never differ in it.
+
+Settles keys and their order. Does not settle the answer, nor the wording of a sentence (`explain`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from stanch.explain import sentence
+from stanch.policy import building, shapes
+from stanch.values.call import CallEffect
+from stanch.values.context import RunContext
+from stanch.values.decision import Answer, Decision, Effect, LayerStep
+from stanch.values.fault import BadContext
+from stanch.values.reason import Code, LayerId, Reason, RuleRef
+
+Json = dict[str, Any]
+
+
+def decision_json(decision: Decision, *, trace: bool = False) -> Json:
+    """The answer to a call: effect, reason, the answer for each effect of the call, and the layers' words if traced."""
+    said: Json = {
+        "effect": decision.effect.value,
+        "reason": reason_json(decision.reason, decision.effect),
+        "effects": [_effect_json(decision, each.effect, each.answer) for each in decision.effects],
+    }
+    if trace:
+        said["trace"] = [_step_json(step) for step in decision.trace]
+    return said
+
+
+def unreadable(tool: str, why: str) -> Reason:
+    """The reason of the answer to a call that cannot be read at all, which is a deny; `why` names fields and types."""
+    return Reason(Code.CALL_UNREADABLE, LayerId.INTEGRITY, subject=tool or "a call", detail=why)
+
+
+def unreadable_json(tool: str, why: str) -> Json:
+    """The answer to a call that cannot be read at all: a deny, for what cannot be judged is not allowed."""
+    return {"effect": Effect.DENY.value, "reason": reason_json(unreadable(tool, why), Effect.DENY), "effects": []}
+
+
+def reason_json(reason: Reason, effect: Effect) -> Json:
+    """Why an answer is what it is."""
+    return {
+        "code": reason.code.value,
+        "layer": reason.layer.value,
+        "rule": None if reason.rule is None else rule_json(reason.rule),
+        "subject": reason.subject,
+        "sentence": sentence(reason, effect),
+    }
+
+
+def rule_json(rule: RuleRef) -> Json:
+    """Which rule spoke, and where it is written."""
+    return {"id": rule.id, "group": rule.group, "note": rule.note, "place": rule.place, "words": rule.words}
+
+
+def context_of(text: str) -> RunContext | None:
+    """The run context of a JSON text; None for `null`. Raises `BadContext`."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadContext("the context is not JSON") from None
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise BadContext("the context must be a JSON object, or null for none")
+    for _, message in shapes.violations(shapes.CONTEXT, value, shapes.ContextShape) or building.grant_problems(value):
+        raise BadContext(message)
+    return building.context_of(value)
+
+
+def _effect_json(decision: Decision, effect: CallEffect, answer: Answer | None) -> Json:
+    stamp = effect.stamp
+    return {
+        "class": None if effect.cls is None else effect.cls.value,
+        "path": None if stamp is None else stamp.path or stamp.requested,
+        "requested": None if stamp is None else stamp.requested,
+        "effect": None if answer is None else answer.effect.value,
+        "reason": None if answer is None else reason_json(decision.reason_of(answer, effect), answer.effect),
+    }
+
+
+def _step_json(step: LayerStep) -> Json:
+    answer = step.answer
+    return {
+        "layer": step.layer.value,
+        "asked": step.asked,
+        "effect": None if answer is None else answer.effect.value,
+        "code": None if answer is None else answer.code.value,
+        "microseconds": round(step.microseconds, 1),
+    }

@@ -1,0 +1,1 @@
+"""Putting it together: what the pieces are together, on a real disk."""

@@ -1,0 +1,1 @@
+"""Replaying recorded sessions: reading them, asking the gate, showing what it said."""
