@@ -139,7 +139,7 @@ def test_the_directory_that_a_harness_told_its_model_is_the_call_s() -> None:
 
 
 ANSWERS = {
-    "claude-code-basic.jsonl": "allow deny deny allow allow ask ask allow ask ask ask ask ask allow ask ask ask",
+    "claude-code-basic.jsonl": "allow deny deny allow allow ask ask allow ask ask ask ask ask allow allow allow ask",
     "claude-code-subagent.jsonl": "ask ask allow allow deny ask allow allow",
     "claude-code-v1.jsonl": "allow allow allow ask allow deny ask ask ask allow",
     "claude-code-resumed.jsonl": "allow allow allow allow",

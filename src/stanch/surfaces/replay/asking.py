@@ -1,6 +1,7 @@
-"""The calls of recorded sessions put to the gate, each in a session bound to the directory that it worked in.
+"""The calls of recorded sessions put to the gate, each in a session bound to the directory that it started in.
 
-Settles which session each call is asked in. Decides nothing: every answer is the engine's.
+Settles which session each call is asked in and where its relative paths start: an agent that has moved reads them
+elsewhere, and is granted nothing more for it. Decides nothing: every answer is the engine's.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Asking:
 
 
 class Replay:
-    """Puts calls to the gate, each in a session bound to the directory that it worked in."""
+    """Puts calls to the gate, each in a session bound to the directory that it started in."""
 
     def __init__(self, policies: Policies, asking: Asking) -> None:
         self.policies, self.asking = policies, asking
@@ -53,14 +54,14 @@ class Replay:
         bare = replace(call, arguments=None)
         cwd = self._directory(call)
         try:
-            session = self._session(engine, cwd)
+            session = self._session(engine, call.started or self.asking.cwd)
         except (BadContext, BadGrant):
             return Row(bare, shown, cwd or "", None, "its working directory is no path that can be read")
-        where = session.context.effective_working_dir()
+        where = cwd or session.context.effective_working_dir()
         if call.arguments is None:
             return Row(bare, shown, where, None, call.fault)
         try:
-            decision = session.check(call.tool, call.arguments, call_id=call.id)
+            decision = session.check(call.tool, call.arguments, call_id=call.id, cwd=cwd)
         except BadCall as why:
             return Row(bare, shown, where, None, str(why))
         judged = decision.call._replace(call=ToolCall(call.tool, {}, call.id))
