@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from tests.policy.test_lint import policy_of, rule, rules
-
 from stanch.policy.index import RuleIndex
 from stanch.policy.losers import Contest, contest
 from stanch.policy.rule import Rule
 from stanch.values.call import CallEffect, EffectClass, Stamp
 from stanch.values.decision import Effect
 from stanch.values.reason import Code
+from tests.policy.test_lint import policy_of, rule, rules
 
 
 def held(

@@ -57,7 +57,8 @@ class Places:
         elif node.type in ("table", "table_array_element"):
             keys = next(child for child in node.children if child.type in ("bare_key", "quoted_key", "dotted_key"))
             place = self._resolve(_names(keys), repeated=node.type == "table_array_element")
-            self._note(place, node)
+            for length in range(1, len(place) + 1):
+                self._note(place[:length], node)
             for child in node.children:
                 if child.type == "pair":
                     self._pair(child, place)

@@ -1,0 +1,313 @@
+"""Case tables: YAML files that say what the gate must answer, for this project's own sentences and for users' policies.
+
+Settles the form of a case file, and names the file and line of whatever is wrong with one. Does not settle how a case
+is carried out (`app.case_runner`). Unknown keys are refused: a misspelt expectation would prove nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stanch.app.case_yaml import Table, load_table
+from stanch.values.decision import Effect
+from stanch.values.fault import BadInput
+from stanch.values.reason import Code, LayerId
+
+POLICY_KEYS = ("policy", "rules", "groups")
+TABLE_KEYS = ("tools", "sessions", "organization", "on_layer_failure", "workspace")
+SESSION_KEYS = ("context", "agent", "source", "group", "cwd", "model", "layers", "bypass")
+TREE_KEYS = ("files", "dirs", "symlinks", "hardlinks")
+GIVEN_KEYS = POLICY_KEYS + TABLE_KEYS + SESSION_KEYS + TREE_KEYS
+CHANGE_KEYS = (*TREE_KEYS, "remove")
+EXPECT_KEYS = ("expect", "because", "about", "at", "says", "hides", "mandated", "fault")
+FILE_KEYS = ("spec", "title", "source", "why", "given", "cases")
+CASE_KEYS = ("it", "why", "given", "call", "grant", "load", "steps", "proves", *EXPECT_KEYS)
+_BECAUSE = re.compile(
+    r"rule (?P<rule>\d+)(?: of (?P<group>.+))?|layer (?P<layer>\w+)|(?P<code>\w+)(?: by (?P<by>\w+))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """The reason a case expects: as written, and as a code, a layer, a rule and a group, each None where not said."""
+
+    text: str
+    code: str | None = None
+    layer: str | None = None
+    rule: int | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must come out of a call: an effect and a reason, or a fault whose message holds `fault`.
+
+    `about` is the subject of the reason, `at` the place of its rule (`stanch.toml:6`); each of `says` stands in its sentence; none of `hides` stands anywhere in the
+    answer.
+    """
+
+    effect: str | None
+    because: Because | None = None
+    about: str | None = None
+    at: str | None = None
+    says: tuple[str, ...] = ()
+    hides: tuple[str, ...] = ()
+    mandated: bool | None = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """One call, and what must be said of it."""
+
+    tool: str
+    args: Mapping[str, Any]
+    expected: Expected
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The problems that loading the policy must find, all of them: line (None: any), words of the message, warning."""
+
+    problems: tuple[tuple[int | None, str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the tree between two steps."""
+
+    tree: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Opening the target that was judged last: `how` is `read` or `write`; it opens, or is refused with a code."""
+
+    how: str
+    refused: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """What a file must hold at this point."""
+
+    path: str
+    text: str
+
+
+Act = Judge | Load | Change | Open | Holds
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case: what is given, what is done, and where it is written."""
+
+    it: str
+    file: Path
+    line: int
+    why: str
+    given: Mapping[str, Any]
+    acts: tuple[Act, ...]
+    proves: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """A table of cases. `spec` is the page it stands beside; `source` the address of a failure it was made after."""
+
+    path: Path
+    spec: str
+    title: str
+    source: str
+    why: str
+    cases: tuple[Case, ...]
+
+
+def case_paths(folder: Path) -> list[Path]:
+    """Every case file in or below a folder, or the one file that was named, in the order of their names."""
+    if folder.is_file():
+        return [folder]
+    return sorted(path for ending in ("*.yaml", "*.yml") for path in folder.rglob(ending) if path.is_file())
+
+
+def read_cases(path: Path) -> CaseFile:
+    """The cases of a file. Raises `BadInput` that begins with `file:line` of the first thing wrong with it."""
+    return _Reader(path).read(load_table(path))
+
+
+class _Reader:
+    """Turns one file's tables into cases."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.spec = ""
+
+    def wrong(self, table: Table, message: str, key: str = "") -> BadInput:
+        return BadInput(f"{self.path}:{table.lines.get(key, table.line)}: {message}")
+
+    def known(self, table: Table, keys: tuple[str, ...], what: str) -> None:
+        for key in table:
+            if key not in keys:
+                close = difflib.get_close_matches(key, keys, n=1, cutoff=0.7)
+                hint = f"; did you mean '{close[0]}'?" if close else f" (known: {', '.join(keys)})"
+                raise self.wrong(table, f"unknown key '{key}' in {what}{hint}", key)
+
+    def take(self, table: Table, key: str, kind: type | tuple[type, ...], what: str, default: Any = None) -> Any:
+        if key not in table:
+            return default
+        value = table[key]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+            raise self.wrong(table, f"'{key}' must be {what}, got {type(value).__name__}", key)
+        return value
+
+    def text(self, table: Table, key: str, default: str | None = None) -> str:
+        value = self.take(table, key, str, "a text", default)
+        if value is None:
+            raise self.wrong(table, f"'{key}' is missing")
+        return str(value)
+
+    def texts(self, table: Table, key: str) -> tuple[str, ...]:
+        value = self.take(table, key, (str, list), "a text or a list of texts", ())
+        found = (value,) if isinstance(value, str) else tuple(value)
+        if not all(isinstance(one, str) for one in found):
+            raise self.wrong(table, f"'{key}' must be a text or a list of texts", key)
+        return found
+
+    def read(self, table: Table) -> CaseFile:
+        self.known(table, FILE_KEYS, "a case file")
+        self.spec = self.text(table, "spec", "")
+        why = self.text(table, "why", "")
+        given = self.given(table, Table(0))
+        rows = self.take(table, "cases", list, "a list of cases")
+        if not rows:
+            raise self.wrong(table, "'cases' is missing or empty")
+        cases = []
+        for row in rows:
+            if not isinstance(row, Table):
+                raise self.wrong(table, "each of 'cases' must be a table", "cases")
+            cases.append(self.case(row, given, why))
+        seen: set[str] = set()
+        for case in cases:
+            if case.it in seen:
+                raise BadInput(f"{self.path}:{case.line}: two cases are called '{case.it}'")
+            seen.add(case.it)
+        title, source = self.text(table, "title", ""), self.text(table, "source", "")
+        return CaseFile(self.path, self.spec, title, source, why, tuple(cases))
+
+    def given(self, table: Table, around: Mapping[str, Any]) -> dict[str, Any]:
+        """What is given for a file or a case: its own keys over those around it; a policy of its own replaces theirs."""
+        own = self.take(table, "given", dict, "a table", Table(table.line))
+        self.known(own, GIVEN_KEYS, "'given'")
+        self.tree(own)
+        if "policy" in own and len([key for key in (*POLICY_KEYS, *TABLE_KEYS) if key in own]) > 1:
+            raise self.wrong(own, "'policy' is a whole policy; write rules, groups and tables into it", "policy")
+        dropped = POLICY_KEYS if any(key in own for key in POLICY_KEYS) else ()
+        dropped = (*dropped, *TABLE_KEYS) if "policy" in own else dropped
+        return {key: value for key, value in around.items() if key not in dropped} | own
+
+    def tree(self, table: Table) -> None:
+        for key in ("files", "symlinks", "hardlinks"):
+            entries = self.take(table, key, (dict, list) if key == "files" else dict, "a table", {})
+            texts = entries.values() if isinstance(entries, dict) else entries
+            if not all(isinstance(one, str) for one in texts):
+                raise self.wrong(table, f"'{key}' must hold texts only", key)
+        for key in ("dirs", "remove"):
+            self.texts(table, key)
+
+    def case(self, row: Table, around: Mapping[str, Any], why: str) -> Case:
+        self.known(row, CASE_KEYS, "a case")
+        kinds = [key for key in ("call", "grant", "load", "steps") if key in row]
+        if len(kinds) != 1:
+            raise self.wrong(row, f"a case has one of 'call', 'grant', 'load' and 'steps', this one has {len(kinds)}")
+        acts = tuple(getattr(self, f"_{kinds[0]}")(row))
+        given = self.given(row, around)
+        if "grant" in row:
+            granted = {f"allow_fs_{row['grant'].get('access', 'write')}s": [row["grant"]["text"]]}
+            given["context"] = {**(given.get("context") or {}), **granted}
+        said = self.take(row, "proves", (int, str, list), "an id or a list of ids", [])
+        proves = tuple(f"{self.spec}.{one}" if isinstance(one, int) else str(one) for one in _listed(said))
+        return Case(self.text(row, "it"), self.path, row.line, self.text(row, "why", why), given, acts, proves)
+
+    def expected(self, row: Table) -> Expected:
+        effect, fault = self.take(row, "expect", str, "allow, ask or deny"), self.take(row, "fault", str, "a text")
+        if (effect is None) == (fault is None):
+            raise self.wrong(row, "a call has either 'expect' or 'fault'")
+        if effect is not None and effect not in [one.value for one in Effect]:
+            raise self.wrong(row, f"'expect' must be allow, ask or deny, not '{effect}'", "expect")
+        because = self.because(row) if "because" in row else None
+        mandated = self.take(row, "mandated", bool, "true or false")
+        about, at = self.take(row, "about", str, "a text"), self.take(row, "at", str, "a text")
+        return Expected(effect, because, about, at, self.texts(row, "says"), self.texts(row, "hides"), mandated, fault)
+
+    def because(self, row: Table) -> Because:
+        text = self.text(row, "because")
+        found = _BECAUSE.fullmatch(text)
+        rule = found and found["rule"]
+        code = Code.RULE.value if rule else found and found["code"]
+        layer = (found["layer"] or found["by"]) if found else None
+        bad_code = code is not None and code not in [one.value for one in Code]
+        if found is None or bad_code or (layer is not None and layer not in [one.value for one in LayerId]):
+            raise self.wrong(row, f"'because' is no reason code and no 'rule N of GROUP': '{text}'", "because")
+        return Because(text, code, layer, int(rule) if rule else None, found["group"])
+
+    def _call(self, row: Table) -> Iterator[Act]:
+        yield self.judged(row, "call")
+
+    def judged(self, row: Table, key: str) -> Judge:
+        call = self.take(row, key, dict, "a table with 'tool' and 'args'")
+        self.known(call, ("tool", "args"), f"'{key}'")
+        return Judge(self.text(call, "tool"), call.get("args", {}), self.expected(row))
+
+    def _grant(self, row: Table) -> Iterator[Act]:
+        """A grant and what it covers: a write (or a read) for each path, under rules that ask about everything."""
+        grant = self.take(row, "grant", dict, "a table")
+        self.known(grant, ("text", "access", "covers", "leaves", "fault"), "'grant'")
+        self.text(grant, "text")
+        access = self.text(grant, "access", "write")
+        if access not in ("read", "write"):
+            raise self.wrong(grant, "'access' must be read or write", "access")
+        if "fault" in grant:
+            yield Judge(f"{access}_file", {"path": "x", "content": ""}, Expected(None, fault=self.text(grant, "fault")))
+        allowed = Expected("allow", Because(f"{access}_grant", f"{access}_grant"))
+        for key, wanted in (("covers", allowed), ("leaves", Expected("ask"))):
+            for path in self.texts(grant, key):
+                yield Judge(f"{access}_file", {"path": path, "content": ""}, wanted)
+
+    def _load(self, row: Table) -> Iterator[Act]:
+        load = self.take(row, "load", dict, "a table")
+        self.known(load, ("problems",), "'load'")
+        problems = []
+        for problem in self.take(load, "problems", list, "a list", []):
+            self.known(problem, ("line", "says", "warning"), "a problem")
+            line, warning = (
+                self.take(problem, "line", int, "a number"),
+                self.take(problem, "warning", bool, "a boolean"),
+            )
+            problems.append((line, self.text(problem, "says"), bool(warning)))
+        yield Load(tuple(problems))
+
+    def _steps(self, row: Table) -> Iterator[Act]:
+        for step in self.take(row, "steps", list, "a list of steps"):
+            if "judge" in step:
+                self.known(step, ("judge", *EXPECT_KEYS), "a step that judges")
+                yield self.judged(step, "judge")
+            elif "change" in step:
+                self.known(step["change"], CHANGE_KEYS, "'change'")
+                self.tree(step["change"])
+                yield Change(step["change"])
+            elif "open" in step:
+                self.known(step, ("open", "because"), "a step that opens")
+                yield Open(self.text(step, "open"), self.because(step).code if "because" in step else None)
+            elif "holds" in step:
+                yield from (Holds(path, text) for path, text in step["holds"].items())
+            else:
+                raise self.wrong(step, "a step has one of 'judge', 'change', 'open' and 'holds'")
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

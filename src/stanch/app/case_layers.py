@@ -1,0 +1,71 @@
+"""Stand-ins for the layers and bypasses that a case may put into a session.
+
+Settles what such a layer says: always the same thing, to every call. They are for cases only: no door makes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stanch.gate.relax import Bypass
+from stanch.policy.layers import NO_OBJECTION, LayerAnswer, Rewrite
+from stanch.values.call import Category, JudgedCall
+from stanch.values.decision import Answer, Effect
+from stanch.values.fault import BadInput
+from stanch.values.reason import Code, LayerId
+
+_EFFECTS = {effect.value: effect for effect in Effect}
+_NONSENSE: dict[str, Any] = {"yes": True, "null": None, "too few": [None], "too many": [None] * 99, "text": "allow"}
+
+
+@dataclass(frozen=True, slots=True)
+class SaysAlways:
+    """A layer of a case. `rewrite`: it asks for these arguments, `always` or until it sees them."""
+
+    id: LayerId
+    says: str = "nothing"
+    mandated: bool = False
+    rewrite: Mapping[str, Any] | None = None
+    always: bool = False
+    immediate: bool = False
+
+    def ask(self, call: JudgedCall) -> LayerAnswer:
+        """What the case says that it says."""
+        if self.rewrite is not None and (self.always or call.call.arguments != self.rewrite):
+            return Rewrite(self.rewrite)
+        if self.says in _EFFECTS:
+            code = Code.NO_OBJECTION if self.says == Effect.ALLOW.value else Code.RULE
+            return [Answer(_EFFECTS[self.says], code, self.id, mandated=self.mandated)] * len(call.effects)
+        if self.says == "throws":
+            raise RuntimeError("a layer of a case throws")
+        if self.says == "another layer's answer":
+            other = next(layer for layer in LayerId if layer is not self.id)
+            return [Answer(Effect.ALLOW, Code.NO_OBJECTION, other)] * len(call.effects)
+        if self.says in _NONSENSE:
+            nonsense: LayerAnswer = _NONSENSE[self.says]
+            return nonsense
+        return NO_OBJECTION
+
+
+def layer_of(row: Mapping[str, Any]) -> SaysAlways:
+    """The layer that a case describes: `layer`, and `says`, `mandated`, `rewrite`, `always`."""
+    try:
+        name = LayerId(row.get("layer", ""))
+    except ValueError:
+        raise BadInput(f"a layer of a case is one of {', '.join(LayerId)}, not '{row.get('layer', '')}'") from None
+    fields = {key: value for key, value in row.items() if key != "layer"}
+    if unknown := sorted(fields.keys() - {"says", "mandated", "rewrite", "always"}):
+        raise BadInput(f"unknown key '{unknown[0]}' in a layer of a case")
+    words = {*_EFFECTS, *_NONSENSE, "nothing", "throws", "another layer's answer"}
+    if row.get("says", "nothing") not in words:
+        raise BadInput(f"a layer of a case says one of {', '.join(sorted(words))}, not '{row['says']}'")
+    return SaysAlways(name, **fields)
+
+
+def bypass_of(row: Mapping[str, Any]) -> Bypass:
+    """The bypass that a case describes: `everything`, `category` or `server`, and `expired`."""
+    category = Category(row["category"]) if "category" in row else None
+    until = 0.0 if row.get("expired") else None
+    return Bypass(bool(row.get("everything")), category, row.get("server"), until)

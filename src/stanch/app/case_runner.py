@@ -1,0 +1,229 @@
+"""Carrying out cases: each is played in a temporary directory, through a door, and what came out is held against it.
+
+Settles when a case fails and what is said then. Does not settle the form of case files (`app.case_files`).
+A door is a way to ask the engine. The library is one and stands here; others are handed in.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from stanch.app import loading
+from stanch.app.case_files import Because, Case, Change, Expected, Holds, Judge, Load, Open
+from stanch.app.case_layers import bypass_of, layer_of
+from stanch.app.case_places import Place, home_of
+from stanch.app.engine import Engine, Session
+from stanch.explain import sentence
+from stanch.paths import opening
+from stanch.policy import shapes
+from stanch.policy.building import context_of, grant_problems
+from stanch.values.call import Stamp
+from stanch.values.decision import Decision
+from stanch.values.fault import BadCall, BadContext, Fault
+from stanch.values.identity import Source
+from stanch.values.reason import Code
+
+MAX_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a door said of a call. A fault has its message and nothing else; None stands for what a door does not tell.
+
+    `everything` is the whole answer as text, where nothing hidden may show.
+    """
+
+    effect: str | None = None
+    code: str | None = None
+    layer: str | None = None
+    rule: int | None = None
+    group: str | None = None
+    about: str | None = None
+    at: str | None = None
+    sentence: str | None = None
+    mandated: bool | None = None
+    everything: str = ""
+    fault: str | None = None
+
+
+class Door(Protocol):
+    """A way to ask the engine, opened for one case."""
+
+    def expresses(self, case: Case) -> bool:
+        """True where the case can be asked through this door."""
+
+    def judge(self, place: Place, act: Judge) -> Told:
+        """What the door says of a call."""
+
+    def problems(self, place: Place) -> list[tuple[int, str, bool]]:
+        """The line and message of everything wrong with the policy, and whether it is but a warning."""
+
+    def opens(self, act: Open) -> Code | None:
+        """Opens what was judged last; the code of the refusal, None where it opened."""
+
+
+class Mismatch(NamedTuple):
+    """Where a case came out otherwise: what was wanted and what was got."""
+
+    wanted: str
+    got: str
+
+
+def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
+    """Everything that came out of the case otherwise than it says; an empty list where it holds. `folder` is empty."""
+    place = Place(folder, case)
+    found: list[Mismatch] = []
+    with home_of(place):
+        for act in case.acts:
+            match act:
+                case Judge():
+                    found += held(place, act.expected, door.judge(place, act), f"{act.tool} {_short(str(act.args))}: ")
+                case Load():
+                    found += _loaded(act, door.problems(place), place)
+                case Change():
+                    place.change(act.tree)
+                case Open():
+                    code = door.opens(act)
+                    if code != act.refused:
+                        found.append(Mismatch(act.refused or "opens", code or "opens"))
+                case Holds():
+                    text = place.real(act.path).read_text(encoding="utf-8")
+                    if text != act.text:
+                        found.append(Mismatch(f"{act.path} holds {act.text!r}", repr(text)))
+    return found
+
+
+def held(place: Place, expected: Expected, told: Told, about: str = "") -> list[Mismatch]:
+    """What a door told, held against what was expected; what the door does not tell is not compared."""
+    got = _short(place.shown(f"fault: {told.fault}" if told.fault is not None else told.sentence or ""))
+    hidden = (text for text in expected.hides if text in told.everything)
+    found = [Mismatch(f"{about}an answer without {text!r}", place.shown(told.everything)) for text in hidden]
+    if expected.fault is not None or told.fault is not None:
+        fits = told.fault is not None and expected.fault is not None and expected.fault in place.shown(told.fault)
+        fits = fits and (expected.because is None or told.code in (None, expected.because.code))
+        wanted = expected.effect or f"fault: ...{expected.fault}..."
+        return found if fits else [*found, Mismatch(about + wanted, got)]
+    because = expected.because
+    if told.effect != expected.effect or (because is not None and not _fits(because, told)):
+        reason = f" because {because.text}" if because else ""
+        found.append(Mismatch(f"{about}{expected.effect}{reason}", f"{told.effect} because {_reason(told)}; {got}"))
+    if None not in (expected.mandated, told.mandated) and told.mandated is not expected.mandated:
+        found.append(Mismatch(f"{about}mandated: {expected.mandated}", f"mandated: {told.mandated}"))
+    if None not in (expected.about, told.about) and place.shown(place.mapped(expected.about)) != place.shown(told.about or ""):
+        found.append(Mismatch(f"{about}about {expected.about}", f"about {place.shown(told.about or '')}"))
+    if None not in (expected.at, told.at) and expected.at != told.at:
+        found.append(Mismatch(f"{about}a rule at {expected.at}", f"a rule at {told.at}"))
+    said = place.shown(told.sentence or "")
+    return found + [Mismatch(f"{about}a sentence with {text!r}", said) for text in expected.says if text not in said]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+
+
+def _fits(because: Because, told: Told) -> bool:
+    pairs = (
+        (because.code, told.code),
+        (because.layer, told.layer),
+        (because.rule, told.rule),
+        (because.group, told.group),
+    )
+    return all(wanted is None or wanted == got for wanted, got in pairs)
+
+
+def _reason(told: Told) -> str:
+    if told.rule is not None:
+        return f"rule {told.rule} of {told.group}"
+    return f"{told.code} by {told.layer}"
+
+
+def _loaded(act: Load, problems: list[tuple[int, str, bool]], place: Place) -> list[Mismatch]:
+    left = list(problems)
+    found = []
+    for line, says, warning in act.problems:
+        fitting = (one for one in left if line in (None, one[0]) and says in place.shown(one[1]) and one[2] is warning)
+        one = next(fitting, None)
+        if one is None:
+            found.append(Mismatch(f"line {line}: ...{says}...", "; ".join(f"line {n}: {m}" for n, m, _ in problems)))
+        else:
+            left.remove(one)
+    return found + [Mismatch("no further problem", f"line {line}: {place.shown(message)}") for line, message, _ in left]
+
+
+class LibraryDoor:
+    """The engine, asked in this process."""
+
+    def __init__(self) -> None:
+        self._judged: Stamp | None = None
+
+    def expresses(self, case: Case) -> bool:
+        """Every case."""
+        return True
+
+    def judge(self, place: Place, act: Judge) -> Told:
+        """The decision of a session as the case gives it, taken twice: with and without a trace."""
+        try:
+            session = self._session(place)
+            arguments = place.mapped(act.args)
+            decision = session.check(act.tool, arguments)
+            traced = session.check(act.tool, arguments, trace=True)
+        except (Fault, ValueError) as fault:
+            code = Code.CALL_UNREADABLE.value if isinstance(fault, BadCall) else None
+            return Told(code=code, fault=str(fault), everything=repr(fault))
+        self._judged = decision.call.effects[decision.at].stamp
+        if traced._replace(trace=()) != decision:
+            return replace(told(decision), sentence="with a trace the answer is another", code=None)
+        return told(traced)
+
+    def problems(self, place: Place) -> list[tuple[int, str, bool]]:
+        """What loading the policy found."""
+        return [(one.line, one.message, one.warning) for one in self._engine(place).policy.problems]
+
+    def opens(self, act: Open) -> Code | None:
+        """Opens the judged target and closes it again."""
+        if self._judged is None:
+            raise ValueError("nothing with a path was judged before this step")
+        flags = os.O_RDONLY if act.how == "read" else os.O_WRONLY | os.O_CREAT
+        opened = opening.open_judged(self._judged, flags, parents=act.how == "write")
+        if isinstance(opened, Code):
+            return opened
+        os.close(opened)
+        return None
+
+    def _engine(self, place: Place) -> Engine:
+        return loading.open_engine(place.real(place.policy))
+
+    def _session(self, place: Place) -> Session:
+        given = place.mapped(place.case.given)
+        if "context" in given:
+            given["context"] = None if given["context"] is None else read_context(given["context"])
+        if "source" in given:
+            given["source"] = Source(given["source"])
+        if "layers" in given:
+            given["layers"] = [layer_of(row) for row in given["layers"]]
+        if "bypass" in given:
+            given["bypasses"] = [bypass_of(row) for row in given["bypass"]]
+        names = ("context", "agent", "source", "group", "cwd", "model", "layers", "bypasses")
+        return self._engine(place).session(**{name: given[name] for name in names if name in given})
+
+
+def read_context(row: Any) -> Any:
+    """The run context of an object. Raises `BadContext` that names the first wrong field."""
+    wrong = shapes.violations(shapes.CONTEXT, row, shapes.ContextShape) or grant_problems(row)
+    for _, message in wrong:
+        raise BadContext(message)
+    return context_of(row)
+
+
+def told(decision: Decision) -> Told:
+    """A decision in the form that cases are held against."""
+    reason = decision.reason
+    rule = reason.rule
+    text = sentence(reason, decision.effect)
+    return Told(
+        decision.effect.value, reason.code.value, reason.layer.value, rule.id if rule else None,
+        rule.group if rule else None, reason.subject, rule.place if rule else None, text, decision.mandated, f"{text} {reason!r} {decision.answers!r} {decision.trace!r}",
+    )  # fmt: skip

@@ -1,0 +1,104 @@
+"""The page of reasons: for each code what it means and what would change the answer.
+
+Settles docs/reasons.md, which is this text: `python -m stanch.explain.page > docs/reasons.md`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from stanch.explain import TEMPLATES
+from stanch.values.reason import Code
+
+ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
+    {
+        Code.RULE: (
+            "A rule of the session's group or of `default` decided.",
+            "Edit that rule, or put one before it: lower `priority` is read first. A mandatory rule gives way to none.",
+        ),
+        Code.NO_MATCH: ("No rule speaks about this call.", "Write one."),
+        Code.MEMORY_EXCEPTION: (
+            "A tool of Stanch's own writes, and every target lies in the workspace's `memory`.",
+            "A mandatory rule on `memory` is read before the exception.",
+        ),
+        Code.READ_GRANT: (
+            "A rule asked, and the path lies in the working directory or under a grant of the run context.",
+            "A `deny`, or a mandatory `ask`, is answered by no grant.",
+        ),
+        Code.WRITE_GRANT: (
+            "A rule asked, and the path lies under a write grant of the run context.",
+            "A `deny`, or a mandatory `ask`, is answered by no grant.",
+        ),
+        Code.BYPASS: (
+            "A rule asked, and a person has suspended such questions for this session.",
+            "It ends at its time, or with the session.",
+        ),
+        Code.FILE_HAS_LINKS: (
+            "A write grant covers this name, but the file has other names, which the write would change as well.",
+            "Approve the call, or remove the other names.",
+        ),
+        Code.COMMAND_UNREAD: (
+            "The call runs a shell command, and what a command does is not read yet.",
+            "Only a person can answer. A rule that denies the tool outright still denies.",
+        ),
+        Code.GROUP_MISSING: (
+            "The session names a permission group that does not exist. Only the denies of `default` stand.",
+            "Make the group, or name another in the run context.",
+        ),
+        Code.POLICY_INVALID: (
+            "A rule that this session depends on, or the policy as a whole, cannot be read.",
+            "`stanch policy check` names every mistake with its line.",
+        ),
+        Code.LAYER_FAILED: (
+            "A layer threw, took too long, gave something that is no answer, or is configured and not available.",
+            'Mend the layer. With `on_layer_failure = "deny"` such calls are denied instead of asked about.',
+        ),
+        Code.REWRITE_LOOP: (
+            "A layer rewrote the arguments of a call that it had rewritten already.",
+            "Mend the layer: its second look at a call must find nothing to rewrite.",
+        ),
+        Code.PATH_UNREADABLE: (
+            "It cannot be told which file the path means: a loop of links, a folder that may not be searched, a NUL "
+            "byte, more than 4,096 bytes, a name that is no text, a path that means something else to each process.",
+            "Name the file by another path.",
+        ),
+        Code.PATH_PROTECTED: (
+            "The path is Stanch's own state, or a write to the policy file.",
+            "Nothing: no rule opens it to an agent's call. A person edits the policy.",
+        ),
+        Code.RUNS_CODE: (
+            "A write to a place whose content is run later by a program that trusts it: git's hooks and settings, "
+            "an agent's own hook settings.",
+            "Nothing: no rule opens it to an agent's call. A person writes there.",
+        ),
+        Code.TARGET_CHANGED: (
+            "Between judging and opening, a directory or the file became a link, or got a second name.",
+            "Ask again: the new target is judged by itself.",
+        ),
+        Code.CALL_UNREADABLE: (
+            "The arguments are not of the shape that the tool declares, so it cannot be told what the call touches.",
+            "Send the argument that the sentence names, or correct the tool's declaration in the policy.",
+        ),
+    }
+)
+
+
+def page() -> str:
+    """The whole page, as Markdown."""
+    lines = [
+        "# Reasons",
+        "",
+        "Every answer carries one of these codes, with the layer that gave it, the rule and its place where one did,",
+        "what it is about, and a sentence. A reason holds names and places, never content.",
+    ]
+    for code in Code:
+        means, change = ABOUT[code]
+        lines += ["", f"## `{code.value}`", "", means, "", f"*What would change it:* {change}", ""]
+        lines += [f"> {TEMPLATES[code]}"]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
