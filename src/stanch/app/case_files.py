@@ -9,10 +9,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stanch.app.case_records import Act, Because, Case, CaseFile, Change, Expected, Holds, Judge, Load, Open
 from stanch.app.case_yaml import Table, load_table
 from stanch.values.decision import Effect
 from stanch.values.fault import BadInput
@@ -30,102 +30,6 @@ CASE_KEYS = ("it", "why", "given", "call", "grant", "load", "steps", "proves", *
 _BECAUSE = re.compile(
     r"rule (?P<rule>\d+)(?: of (?P<group>.+))?|layer (?P<layer>\w+)|(?P<code>\w+)(?: by (?P<by>\w+))?"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Because:
-    """The reason a case expects: as written, and as a code, a layer, a rule and a group, each None where not said."""
-
-    text: str
-    code: str | None = None
-    layer: str | None = None
-    rule: int | None = None
-    group: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What must come out of a call: an effect and a reason, or a fault whose message holds `fault`.
-
-    `about` is the subject of the reason, `at` the place of its rule (`stanch.toml:6`); each of `says` stands in its sentence; none of `hides` stands anywhere in the
-    answer.
-    """
-
-    effect: str | None
-    because: Because | None = None
-    about: str | None = None
-    at: str | None = None
-    says: tuple[str, ...] = ()
-    hides: tuple[str, ...] = ()
-    mandated: bool | None = None
-    fault: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """One call, and what must be said of it."""
-
-    tool: str
-    args: Mapping[str, Any]
-    expected: Expected
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The problems that loading the policy must find, all of them: line (None: any), words of the message, warning."""
-
-    problems: tuple[tuple[int | None, str, bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of the tree between two steps."""
-
-    tree: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    """Opening the target that was judged last: `how` is `read` or `write`; it opens, or is refused with a code."""
-
-    how: str
-    refused: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Holds:
-    """What a file must hold at this point."""
-
-    path: str
-    text: str
-
-
-Act = Judge | Load | Change | Open | Holds
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One case: what is given, what is done, and where it is written."""
-
-    it: str
-    file: Path
-    line: int
-    why: str
-    given: Mapping[str, Any]
-    acts: tuple[Act, ...]
-    proves: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CaseFile:
-    """A table of cases. `spec` is the page it stands beside; `source` the address of a failure it was made after."""
-
-    path: Path
-    spec: str
-    title: str
-    source: str
-    why: str
-    cases: tuple[Case, ...]
 
 
 def case_paths(folder: Path) -> list[Path]:
@@ -178,19 +82,20 @@ class _Reader:
             raise self.wrong(table, f"'{key}' must be a text or a list of texts", key)
         return found
 
+    def tables(self, table: Table, key: str) -> list[Table]:
+        found = self.take(table, key, list, "a list of tables", [])
+        if not all(isinstance(one, Table) for one in found):
+            raise self.wrong(table, f"'{key}' must be a list of tables", key)
+        return list(found)
+
     def read(self, table: Table) -> CaseFile:
         self.known(table, FILE_KEYS, "a case file")
         self.spec = self.text(table, "spec", "")
         why = self.text(table, "why", "")
         given = self.given(table, Table(0))
-        rows = self.take(table, "cases", list, "a list of cases")
-        if not rows:
+        cases = [self.case(row, given, why) for row in self.tables(table, "cases")]
+        if not cases:
             raise self.wrong(table, "'cases' is missing or empty")
-        cases = []
-        for row in rows:
-            if not isinstance(row, Table):
-                raise self.wrong(table, "each of 'cases' must be a table", "cases")
-            cases.append(self.case(row, given, why))
         seen: set[str] = set()
         for case in cases:
             if case.it in seen:
@@ -200,7 +105,7 @@ class _Reader:
         return CaseFile(self.path, self.spec, title, source, why, tuple(cases))
 
     def given(self, table: Table, around: Mapping[str, Any]) -> dict[str, Any]:
-        """What is given for a file or a case: its own keys over those around it; a policy of its own replaces theirs."""
+        """What is given for a file or a case: its own keys over those around it, its own policy in place of theirs."""
         own = self.take(table, "given", dict, "a table", Table(table.line))
         self.known(own, GIVEN_KEYS, "'given'")
         self.tree(own)
@@ -208,7 +113,8 @@ class _Reader:
             raise self.wrong(own, "'policy' is a whole policy; write rules, groups and tables into it", "policy")
         dropped = POLICY_KEYS if any(key in own for key in POLICY_KEYS) else ()
         dropped = (*dropped, *TABLE_KEYS) if "policy" in own else dropped
-        return {key: value for key, value in around.items() if key not in dropped} | own
+        kept = {key: value for key, value in around.items() if key not in dropped}
+        return {**kept, **own}
 
     def tree(self, table: Table) -> None:
         for key in ("files", "symlinks", "hardlinks"):
@@ -282,7 +188,7 @@ class _Reader:
         load = self.take(row, "load", dict, "a table")
         self.known(load, ("problems",), "'load'")
         problems = []
-        for problem in self.take(load, "problems", list, "a list", []):
+        for problem in self.tables(load, "problems"):
             self.known(problem, ("line", "says", "warning"), "a problem")
             line, warning = (
                 self.take(problem, "line", int, "a number"),
@@ -292,19 +198,21 @@ class _Reader:
         yield Load(tuple(problems))
 
     def _steps(self, row: Table) -> Iterator[Act]:
-        for step in self.take(row, "steps", list, "a list of steps"):
+        for step in self.tables(row, "steps"):
             if "judge" in step:
                 self.known(step, ("judge", *EXPECT_KEYS), "a step that judges")
                 yield self.judged(step, "judge")
             elif "change" in step:
-                self.known(step["change"], CHANGE_KEYS, "'change'")
-                self.tree(step["change"])
-                yield Change(step["change"])
+                change = self.take(step, "change", Table, "a table")
+                self.known(change, CHANGE_KEYS, "'change'")
+                self.tree(change)
+                yield Change(change)
             elif "open" in step:
                 self.known(step, ("open", "because"), "a step that opens")
                 yield Open(self.text(step, "open"), self.because(step).code if "because" in step else None)
             elif "holds" in step:
-                yield from (Holds(path, text) for path, text in step["holds"].items())
+                holds = self.take(step, "holds", Table, "a table of files")
+                yield from (Holds(path, str(text)) for path, text in holds.items())
             else:
                 raise self.wrong(step, "a step has one of 'judge', 'change', 'open' and 'holds'")
 

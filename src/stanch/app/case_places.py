@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from stanch.app.case_files import TABLE_KEYS, Case
+from stanch.app.case_files import TABLE_KEYS
+from stanch.app.case_records import Case
 from stanch.values.fault import BadInput
 
 WORKSPACE = "/repo"
@@ -81,7 +82,7 @@ class Place:
         return text.replace(f"{self.root}/", "/").replace(str(self.root), "/")
 
     def real(self, path: str) -> Path:
-        """Where a path of the case lies on the disk: relative ones start at the workspace. Refuses all outside the root."""
+        """Where a path of the case lies on the disk, relative ones in the workspace. Refuses all outside the root."""
         absolute = path if path.startswith("/") else f"{self.workspace}/{path}"
         mapped = self.mapped(absolute)
         if not mapped.startswith(f"{self.root}/") or ".." in path.split("/"):

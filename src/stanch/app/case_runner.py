@@ -7,14 +7,15 @@ A door is a way to ask the engine. The library is one and stands here; others ar
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from stanch.app import loading
-from stanch.app.case_files import Because, Case, Change, Expected, Holds, Judge, Load, Open
 from stanch.app.case_layers import bypass_of, layer_of
 from stanch.app.case_places import Place, home_of
+from stanch.app.case_records import Because, Case, Change, Expected, Holds, Judge, Load, Open
 from stanch.app.engine import Engine, Session
 from stanch.explain import sentence
 from stanch.paths import opening
@@ -22,7 +23,7 @@ from stanch.policy import shapes
 from stanch.policy.building import context_of, grant_problems
 from stanch.values.call import Stamp
 from stanch.values.decision import Decision
-from stanch.values.fault import BadCall, BadContext, Fault
+from stanch.values.fault import BadCall, BadContext, BadInput, Fault
 from stanch.values.identity import Source
 from stanch.values.reason import Code
 
@@ -86,21 +87,35 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
                 case Change():
                     place.change(act.tree)
                 case Open():
-                    code = door.opens(act)
-                    if code != act.refused:
-                        found.append(Mismatch(act.refused or "opens", code or "opens"))
+                    got = _opened(door, act)
+                    if got != (act.refused or "opens"):
+                        found.append(Mismatch(act.refused or "opens", got))
                 case Holds():
-                    text = place.real(act.path).read_text(encoding="utf-8")
-                    if text != act.text:
-                        found.append(Mismatch(f"{act.path} holds {act.text!r}", repr(text)))
+                    got = _content(place.real(act.path))
+                    if got != repr(act.text):
+                        found.append(Mismatch(f"{act.path} holds {act.text!r}", got))
     return found
+
+
+def _opened(door: Door, act: Open) -> str:
+    try:
+        return door.opens(act) or "opens"
+    except (OSError, ValueError) as error:
+        return f"cannot be opened: {error}"
+
+
+def _content(path: Path) -> str:
+    try:
+        return repr(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return "nothing that can be read"
 
 
 def held(place: Place, expected: Expected, told: Told, about: str = "") -> list[Mismatch]:
     """What a door told, held against what was expected; what the door does not tell is not compared."""
     got = _short(place.shown(f"fault: {told.fault}" if told.fault is not None else told.sentence or ""))
     hidden = (text for text in expected.hides if text in told.everything)
-    found = [Mismatch(f"{about}an answer without {text!r}", place.shown(told.everything)) for text in hidden]
+    found = [Mismatch(f"{about}an answer without {text!r}", _short(place.shown(told.everything))) for text in hidden]
     if expected.fault is not None or told.fault is not None:
         fits = told.fault is not None and expected.fault is not None and expected.fault in place.shown(told.fault)
         fits = fits and (expected.because is None or told.code in (None, expected.because.code))
@@ -112,8 +127,10 @@ def held(place: Place, expected: Expected, told: Told, about: str = "") -> list[
         found.append(Mismatch(f"{about}{expected.effect}{reason}", f"{told.effect} because {_reason(told)}; {got}"))
     if None not in (expected.mandated, told.mandated) and told.mandated is not expected.mandated:
         found.append(Mismatch(f"{about}mandated: {expected.mandated}", f"mandated: {told.mandated}"))
-    if None not in (expected.about, told.about) and place.shown(place.mapped(expected.about)) != place.shown(told.about or ""):
-        found.append(Mismatch(f"{about}about {expected.about}", f"about {place.shown(told.about or '')}"))
+    if expected.about is not None and told.about is not None:
+        subject = place.shown(told.about)
+        if subject != expected.about:
+            found.append(Mismatch(f"{about}about {expected.about}", f"about {subject}"))
     if None not in (expected.at, told.at) and expected.at != told.at:
         found.append(Mismatch(f"{about}a rule at {expected.at}", f"a rule at {told.at}"))
     said = place.shown(told.sentence or "")
@@ -159,14 +176,15 @@ class LibraryDoor:
     def __init__(self) -> None:
         self._judged: Stamp | None = None
 
-    def expresses(self, case: Case) -> bool:
-        """Every case."""
+    def expresses(self, case: Case) -> bool:  # noqa: ARG002 - whatever the case
+        """True: a program can give everything that a case can."""
         return True
 
     def judge(self, place: Place, act: Judge) -> Told:
         """The decision of a session as the case gives it, taken twice: with and without a trace."""
+        standing_in = self._standing_in(place)
         try:
-            session = self._session(place)
+            session = self._session(place, standing_in)
             arguments = place.mapped(act.args)
             decision = session.check(act.tool, arguments)
             traced = session.check(act.tool, arguments, trace=True)
@@ -196,18 +214,23 @@ class LibraryDoor:
     def _engine(self, place: Place) -> Engine:
         return loading.open_engine(place.real(place.policy))
 
-    def _session(self, place: Place) -> Session:
+    def _standing_in(self, place: Place) -> dict[str, Any]:
+        """The layers and bypasses of the case. Raises `BadInput` for one that cannot be made."""
+        given = place.mapped(place.case.given)
+        try:
+            layers = [layer_of(row) for row in given.get("layers", ())]
+            return {"layers": layers, "bypasses": [bypass_of(row) for row in given.get("bypass", ())]}
+        except (BadInput, ValueError, TypeError, AttributeError) as why:
+            raise place.wrong(str(why)) from None
+
+    def _session(self, place: Place, standing_in: Mapping[str, Any]) -> Session:
         given = place.mapped(place.case.given)
         if "context" in given:
             given["context"] = None if given["context"] is None else read_context(given["context"])
         if "source" in given:
             given["source"] = Source(given["source"])
-        if "layers" in given:
-            given["layers"] = [layer_of(row) for row in given["layers"]]
-        if "bypass" in given:
-            given["bypasses"] = [bypass_of(row) for row in given["bypass"]]
-        names = ("context", "agent", "source", "group", "cwd", "model", "layers", "bypasses")
-        return self._engine(place).session(**{name: given[name] for name in names if name in given})
+        named = {name: given[name] for name in ("context", "agent", "source", "group", "cwd", "model") if name in given}
+        return self._engine(place).session(**named, **standing_in)
 
 
 def read_context(row: Any) -> Any:
@@ -223,7 +246,9 @@ def told(decision: Decision) -> Told:
     reason = decision.reason
     rule = reason.rule
     text = sentence(reason, decision.effect)
+    where = (None, None, None) if rule is None else (rule.id, rule.group, rule.place)
+    everything = f"{text} {reason!r} {decision.answers!r} {decision.trace!r}"
     return Told(
-        decision.effect.value, reason.code.value, reason.layer.value, rule.id if rule else None,
-        rule.group if rule else None, reason.subject, rule.place if rule else None, text, decision.mandated, f"{text} {reason!r} {decision.answers!r} {decision.trace!r}",
+        decision.effect.value, reason.code.value, reason.layer.value, where[0], where[1], reason.subject, where[2],
+        text, decision.mandated, everything,
     )  # fmt: skip

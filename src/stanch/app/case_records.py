@@ -1,0 +1,108 @@
+"""What a case says, as values: what is given, what is done, and what must come of it.
+
+Settles the records only. Does not settle how they are written (`app.case_files`) nor how they are carried out
+(`app.case_runner`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """The reason a case expects: as written, and as a code, a layer, a rule and a group, each None where not said."""
+
+    text: str
+    code: str | None = None
+    layer: str | None = None
+    rule: int | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What must come out of a call: an effect and a reason, or a fault whose message holds `fault`.
+
+    `about` is the subject of the reason, `at` the place of its rule (`stanch.toml:6`). Each of `says` stands in its
+    sentence; none of `hides` stands anywhere in the answer.
+    """
+
+    effect: str | None
+    because: Because | None = None
+    about: str | None = None
+    at: str | None = None
+    says: tuple[str, ...] = ()
+    hides: tuple[str, ...] = ()
+    mandated: bool | None = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """One call, and what must be said of it."""
+
+    tool: str
+    args: Mapping[str, Any]
+    expected: Expected
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The problems that loading the policy must find, all of them: line (None: any), words of the message, warning."""
+
+    problems: tuple[tuple[int | None, str, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the tree between two steps."""
+
+    tree: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Opening the target that was judged last: `how` is `read` or `write`; it opens, or is refused with a code."""
+
+    how: str
+    refused: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """What a file must hold at this point."""
+
+    path: str
+    text: str
+
+
+Act = Judge | Load | Change | Open | Holds
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case: what is given, what is done, and where it is written."""
+
+    it: str
+    file: Path
+    line: int
+    why: str
+    given: Mapping[str, Any]
+    acts: tuple[Act, ...]
+    proves: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFile:
+    """A table of cases. `spec` is the page it stands beside; `source` the address of a failure it was made after."""
+
+    path: Path
+    spec: str
+    title: str
+    source: str
+    why: str
+    cases: tuple[Case, ...]

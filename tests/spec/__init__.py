@@ -1,0 +1,1 @@
+"""Every case of the specification, through every door that can express it."""
