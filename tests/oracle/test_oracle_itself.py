@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
+from stanch.values.call import CallEffect, EffectClass, JudgedCall, Stamp, ToolCall
+from stanch.values.reason import Code
 from tests.oracle.oracle import (
     EffectWord,
     OracleContext,
@@ -14,9 +17,6 @@ from tests.oracle.oracle import (
     pattern_covers,
     tool_glob_matches,
 )
-
-from stanch.values.call import CallEffect, EffectClass, JudgedCall, Stamp, ToolCall
-from stanch.values.reason import Code
 
 READ, WRITE, EXECUTE, NETWORK = EffectClass.READ, EffectClass.WRITE, EffectClass.EXECUTE, EffectClass.NETWORK
 

@@ -36,13 +36,13 @@ class SaysAlways:
         if self.rewrite is not None and (self.always or call.call.arguments != self.rewrite):
             return Rewrite(self.rewrite)
         if self.says in _EFFECTS:
-            code = Code.NO_OBJECTION if self.says == Effect.ALLOW.value else Code.RULE
+            code = Code.RULE
             return [Answer(_EFFECTS[self.says], code, self.id, mandated=self.mandated)] * len(call.effects)
         if self.says == "throws":
             raise RuntimeError("a layer of a case throws")
         if self.says == "another layer's answer":
             other = next(layer for layer in LayerId if layer is not self.id)
-            return [Answer(Effect.ALLOW, Code.NO_OBJECTION, other)] * len(call.effects)
+            return [Answer(Effect.ALLOW, Code.RULE, other)] * len(call.effects)
         if self.says in _NONSENSE:
             nonsense: LayerAnswer = _NONSENSE[self.says]
             return nonsense

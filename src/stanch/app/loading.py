@@ -66,9 +66,7 @@ def workspace_of(document: Document, folder: Path, home: str, finder: Canonicali
     named = document.workspace
     if named is None:
         if base.path in ("/", home):
-            raise BadInput(
-                f'the workspace would be {base.path}: name it in a policy with workspace = "{base.path}"'
-            )
+            raise BadInput(f'the workspace would be {base.path}: name it in a policy with workspace = "{base.path}"')
         return base.path
     stamp = finder.directory(named, base.path)
     if stamp.refusal is not None:

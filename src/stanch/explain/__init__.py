@@ -16,7 +16,6 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
     {
         Code.RULE: "{verb} by rule {rule} ({words}): {subject}",
         Code.NO_MATCH: "Needs approval because no rule matches: {subject}",
-        Code.NO_OBJECTION: "Allowed because no layer objects: {subject}",
         Code.MEMORY_EXCEPTION: "Allowed because every target lies in the workspace's memory: {subject}",
         Code.READ_GRANT: "Allowed because a read grant covers it: {subject}",
         Code.WRITE_GRANT: "Allowed because a write grant covers it: {subject}",
@@ -24,7 +23,6 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
         Code.FILE_HAS_LINKS: "Needs approval because the file has other names that no write grant covers: {subject}",
         Code.COMMAND_UNREAD: "Needs approval because shell commands are not read yet: {subject}",
         Code.GROUP_MISSING: 'Needs approval because there is no permission group "{detail}": {subject}',
-        Code.STORE_UNREADABLE: "Refused because the rules cannot be read from the store: {subject}",
         Code.POLICY_INVALID: "Denied because the policy has a mistake at {detail}; mend it first: {subject}",
         Code.LAYER_FAILED: "{verb} because the layer {layer} gave no answer ({detail}): {subject}",
         Code.REWRITE_LOOP: "Denied because the layer {layer} rewrote the arguments twice: {subject}",

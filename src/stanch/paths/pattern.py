@@ -117,8 +117,8 @@ def glob(text: str) -> Callable[[str], bool]:
 
 @lru_cache(maxsize=1 << 12)
 def component(text: str) -> Callable[[str], bool]:
-    """The test of one path component against a glob."""
-    return _as_test(re.compile(_component(text) + r"\Z"))
+    """The test of one path component against a glob. The root of the file system has no component: nothing fits it."""
+    return _as_test(re.compile(r"(?!\Z)" + _component(text) + r"\Z"))
 
 
 def _literal(path: str) -> list[Part]:

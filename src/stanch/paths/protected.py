@@ -11,6 +11,11 @@ from stanch.values.reason import Code
 
 # Places below any directory whose content is run by a program that trusts it: writing there is running code later.
 _RUN_LATER = (
+    ("/.git", False),
+    ("/.claude", False),
+    ("/.codex", False),
+    ("/.gemini", False),
+    ("/.opencode", False),
     ("/.git/hooks", True),
     ("/.git/config", False),
     ("/.git/info/attributes", False),

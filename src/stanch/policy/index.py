@@ -157,13 +157,19 @@ class _Paths(dict[str, tuple[int, Tail]]):
             self.wild.setdefault(named[-1] if named else "", []).append((head, last, bit))
 
     def __missing__(self, directory: str) -> tuple[int, Tail]:
+        """Works out the directory and, from the top down, those above it that are not known yet."""
         if len(self) >= self.room:
             self.clear()
-        bits = self.match(directory) if directory else self.pathless | self.everything
-        tail = self.heads.get(directory)
-        if self.wild:
-            tail = self._with_wild(directory, tail)
-        entry = self[directory] = (bits, tail or _NOTHING)
+        unknown = [directory]
+        while unknown[-1] and (above := unknown[-1][: unknown[-1].rfind("/")]) not in self:
+            unknown.append(above)
+        entry = (0, _NOTHING)
+        for here in reversed(unknown):
+            bits = self.match(here) if here else self.pathless | self.everything
+            tail = self.heads.get(here)
+            if self.wild:
+                tail = self._with_wild(here, tail)
+            entry = self[here] = (bits, tail or _NOTHING)
         return entry
 
     def _with_wild(self, directory: str, tail: Tail | None) -> Tail | None:

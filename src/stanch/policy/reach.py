@@ -42,8 +42,7 @@ def classes(rule: Rule) -> frozenset[EffectClass]:
         return frozenset({CLASSES[rule.tool]})
     if rule.action is Effect.ALLOW:
         return frozenset()
-    names = BUILTIN_FOR.items()
-    return frozenset(c for c, name in names if name == rule.tool or ("*" in rule.tool and glob(rule.tool)(name)))
+    return frozenset(cls for cls, name in BUILTIN_FOR.items() if name == rule.tool)
 
 
 def kinds_of(name: str, tools: Mapping[str, Tool]) -> Iterator[Kind]:

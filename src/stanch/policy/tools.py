@@ -200,22 +200,42 @@ def _patch(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) ->
             for half in _git_names(name):
                 seen.setdefault(half)
         elif kind == "unified":
+            name = _unquoted(name)
             if name != "/dev/null":
-                seen.setdefault(name[2:] if name[:2] in ("a/", "b/") else name)
+                seen.setdefault(name[2:] if _SIDE.match(name) else name)
         else:
-            seen.setdefault(name)
+            seen.setdefault(_unquoted(name) if kind == "renamed" else name)
     if not seen:
         raise BadCall(f"the argument {_said(key)} is no patch that names a file")
     for name in seen:
         yield RawTarget(effect.cls, key, name)
 
 
+_SIDE = re.compile(r"[abciow]/")  # how git marks the two sides of a diff
+_GIT_NAMES = re.compile(r'("(?:[^"\\]|\\.)*"|[abciow]/.*?) ("(?:[^"\\]|\\.)*"|[abciow]/.*)')
+
+
 def _git_names(text: str) -> Iterator[str]:
     """Both names of a `diff --git a/x b/y` line."""
-    middle = text.find(" b/")
-    if text.startswith("a/") and middle > 0:
-        yield text[2:middle]
-        yield text[middle + 3 :]
+    found = _GIT_NAMES.fullmatch(text)
+    for name in found.groups() if found else ():
+        plain = _unquoted(name)
+        yield plain[2:] if _SIDE.match(plain) else plain
+
+
+def _unquoted(name: str) -> str:
+    """A name as git means it: in quotes, with backslash escapes and octal bytes, where it holds odd characters."""
+    if len(name) < 2 or name[0] != '"' or name[-1] != '"':
+        return name
+    raw = re.sub(rb"\\([0-7]{1,3}|.)", _unescaped, name[1:-1].encode("utf-8", "surrogateescape"))
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    code = found[1]
+    if code.isdigit():
+        return bytes([int(code, 8) & 0xFF])
+    return {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"v": b"\v", b"f": b"\f"}.get(code, code)
 
 
 _READERS = {
@@ -229,17 +249,16 @@ _READERS = {
 
 
 def strings_of(value: Any) -> Iterator[str]:
-    """Every string in the arguments of a call, at any depth, the keys of inner objects among them."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, below in value.items():
-            if isinstance(key, str):
-                yield key
-            yield from strings_of(below)
-    elif isinstance(value, (list, tuple)):
-        for below in value:
-            yield from strings_of(below)
+    """Every string in the arguments of a call, at any depth, the keys of objects among them."""
+    todo = [value]
+    while todo:
+        here = todo.pop()
+        if isinstance(here, str):
+            yield here
+        elif isinstance(here, Mapping):
+            todo.extend(reversed([part for pair in here.items() for part in pair]))
+        elif isinstance(here, (list, tuple)):
+            todo.extend(reversed(here))
 
 
 def looks_like_path(text: str) -> bool:

@@ -32,7 +32,6 @@ class Code(StrEnum):
 
     RULE = "rule"
     NO_MATCH = "no_match"
-    NO_OBJECTION = "no_objection"
     MEMORY_EXCEPTION = "memory_exception"
     READ_GRANT = "read_grant"
     WRITE_GRANT = "write_grant"
@@ -40,7 +39,6 @@ class Code(StrEnum):
     FILE_HAS_LINKS = "file_has_links"
     COMMAND_UNREAD = "command_unread"
     GROUP_MISSING = "group_missing"
-    STORE_UNREADABLE = "store_unreadable"
     POLICY_INVALID = "policy_invalid"
     LAYER_FAILED = "layer_failed"
     REWRITE_LOOP = "rewrite_loop"
