@@ -24,10 +24,10 @@ from stanch.app.engine import Engine, Session
 from stanch.host.audit import AuditLog
 from stanch.paths.canonical import Canonicaliser
 from stanch.paths.pattern import parse
+from stanch.policy.declared import DeclaredEffect, Tool
 from stanch.policy.document import Policy
 from stanch.policy.layers import NO_OBJECTION, LayerAnswer
 from stanch.policy.rule import Group, Rule
-from stanch.policy.tools import DeclaredEffect, Tool
 from stanch.values.call import EffectClass, JudgedCall
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect

@@ -24,39 +24,18 @@ if TYPE_CHECKING:
     from stanch.values.identity import Source
     from stanch.values.reason import Code, Reason
 
-__all__ = [
-    "AuditLog",
-    "BadCall",
-    "BadContext",
-    "BadInput",
-    "Code",
-    "Decision",
-    "Effect",
-    "Engine",
-    "Fault",
-    "Reason",
-    "RunContext",
-    "Session",
-    "Source",
-    "open",
-    "sentence",
-]
+__all__ = ["AuditLog", "BadCall", "BadContext", "BadInput", "Code", "Decision", "Effect", "Engine", "Fault", "Reason"]
+__all__ += ["RunContext", "Session", "Source", "open", "sentence"]
 
 _WHERE = {
-    "AuditLog": "stanch.host.audit",
-    "BadCall": "stanch.values.fault",
-    "BadContext": "stanch.values.fault",
-    "BadInput": "stanch.values.fault",
-    "Code": "stanch.values.reason",
-    "Decision": "stanch.values.decision",
-    "Effect": "stanch.values.decision",
-    "Engine": "stanch.app.engine",
-    "Fault": "stanch.values.fault",
-    "Reason": "stanch.values.reason",
-    "RunContext": "stanch.values.context",
-    "Session": "stanch.app.engine",
-    "Source": "stanch.values.identity",
-    "sentence": "stanch.explain",
+    "stanch.app.engine": ("Engine", "Session"),
+    "stanch.explain": ("sentence",),
+    "stanch.host.audit": ("AuditLog",),
+    "stanch.values.context": ("RunContext",),
+    "stanch.values.decision": ("Decision", "Effect"),
+    "stanch.values.fault": ("BadCall", "BadContext", "BadInput", "Fault"),
+    "stanch.values.identity": ("Source",),
+    "stanch.values.reason": ("Code", "Reason"),
 }
 
 
@@ -64,7 +43,8 @@ def __getattr__(name: str) -> object:
     """The public name, from where it lives."""
     if name == "open":
         return importlib.import_module("stanch.app.loading").open_engine
-    if name in _WHERE:
-        found: object = getattr(importlib.import_module(_WHERE[name]), name)
-        return found
+    for module, names in _WHERE.items():
+        if name in names:
+            found: object = getattr(importlib.import_module(module), name)
+            return found
     raise AttributeError(f"module 'stanch' has no attribute {name!r}")

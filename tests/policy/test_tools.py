@@ -11,8 +11,8 @@ import pytest
 from stanch.app.loading import open_engine
 from stanch.app.stamping import Stamper
 from stanch.paths.canonical import Canonicaliser
+from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.policy.known_tools import known, server_of
-from stanch.policy.tools import DeclaredEffect, Form, Tool
 from stanch.values.call import Category, EffectClass, JudgedCall, ToolCall
 from stanch.values.fault import BadCall
 

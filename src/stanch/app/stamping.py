@@ -11,8 +11,10 @@ from typing import Any
 
 from stanch.paths import uri
 from stanch.paths.canonical import Canonicaliser, expand_home
+from stanch.policy.declared import Tool
 from stanch.policy.known_tools import server_of
-from stanch.policy.tools import RawTarget, Tool, looks_like_path, strings_of, targets_of
+from stanch.policy.tools import RawTarget, targets_of
+from stanch.policy.undeclared import looks_like_path, strings_of
 from stanch.values.call import CallEffect, Category, EffectClass, JudgedCall, Stamp, ToolCall
 from stanch.values.fault import BadCall
 from stanch.values.reason import Code

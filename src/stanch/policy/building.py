@@ -15,12 +15,12 @@ from typing import Any
 
 from stanch.paths import grants, pattern
 from stanch.policy import shapes
+from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.policy.document import Document, Organization, Policy, TierSpec
 from stanch.policy.known_tools import known
 from stanch.policy.places import Places, rule_lines
 from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule
 from stanch.policy.seeds import ROWS
-from stanch.policy.tools import DeclaredEffect, Form, Tool
 from stanch.values.call import Category, EffectClass
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stanch.policy.declared import Tool
 from stanch.policy.rule import Group
-from stanch.policy.tools import Tool
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
 from stanch.values.fault import Problem

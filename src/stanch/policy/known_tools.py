@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from stanch.policy.tools import DeclaredEffect, Form, Tool
+from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.values.call import Category, EffectClass
 
 # ABSENT: the store tools (files_*, knowledge_*, tables_*, runs_*): they are rows here once they exist.

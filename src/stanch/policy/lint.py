@@ -14,13 +14,13 @@ from enum import StrEnum
 
 from stanch.paths.pattern import PathPattern, glob
 from stanch.policy import covering
+from stanch.policy.declared import Form, Tool
 from stanch.policy.document import Policy
 from stanch.policy.index import RuleIndex
 from stanch.policy.known_tools import server_of
 from stanch.policy.overlap import partly_unreachable
 from stanch.policy.reach import Kind, kinds_of, named_by, reaches, spoken_of
 from stanch.policy.rule import BUILTIN_FOR, CLASSES, DEFAULT_GROUP, Rule, in_order
-from stanch.policy.tools import Form, Tool
 from stanch.values.decision import Effect
 
 

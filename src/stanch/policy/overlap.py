@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from stanch.policy import covering
+from stanch.policy.declared import Tool
 from stanch.policy.reach import Kind, known_kinds, reaches
 from stanch.policy.rule import CLASSES, Rule
-from stanch.policy.tools import Tool
 from stanch.values.decision import Effect
 
 Head = tuple[str, ...]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from stanch.paths.pattern import glob
+from stanch.policy.declared import Form, Tool
 from stanch.policy.rule import BUILTIN_FOR, CLASSES, Rule
-from stanch.policy.tools import Form, Tool
 from stanch.values.call import EffectClass
 from stanch.values.decision import Effect
 

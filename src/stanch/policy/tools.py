@@ -8,57 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from stanch.paths import uri
-from stanch.values.call import Category, EffectClass
+from stanch.policy.declared import DeclaredEffect, Form, Tool
+from stanch.policy.patches import names_in
+from stanch.values.call import EffectClass
 from stanch.values.fault import BadCall
-
-
-class Form(StrEnum):
-    """How an argument names its target."""
-
-    PATH = "path"  # a path, or a list of paths
-    GLOB = "glob"  # a glob whose literal head is the place that is searched
-    PATCH = "patch"  # a patch whose headers name paths
-    URI = "uri"  # a URI; `file:` is a path
-    URL = "url"  # an address on a network; a `file:` URL is a read
-    COMMAND = "command"  # a shell command
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredEffect:
-    """One effect of a tool.
-
-    `argument` is a key, a dotted way to one with `[]` for each item of a list, or several of these with `|` between.
-    `optional`: where the argument is missing or empty, the target is the working directory.
-    """
-
-    cls: EffectClass
-    argument: str = ""
-    form: Form = Form.PATH
-    optional: bool = False
-    within: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool that somebody has described. `expands_home`: None where it is not known whether it expands `~` itself."""
-
-    name: str
-    effects: tuple[DeclaredEffect, ...]
-    category: Category | None = None
-    builtin: bool = False
-    expands_home: bool | None = None
-
-    @property
-    def plain(self) -> tuple[tuple[EffectClass, str], ...] | None:
-        """(class, key) for each effect where every target is one plain argument that must be a path; else None."""
-        simple = all(e.form is Form.PATH and e.argument.isidentifier() and not e.optional for e in self.effects)
-        return tuple((e.cls, e.argument) for e in self.effects) if simple and self.effects else None
 
 
 class RawTarget(NamedTuple):
@@ -178,64 +135,12 @@ def _command(effect: DeclaredEffect, key: str, _text: str, _: Mapping[str, Any])
     yield RawTarget(effect.cls, key, None, command=True)
 
 
-_PATCH_LINE = re.compile(
-    r"""^(?:
-        [ \t]*\*\*\*\ (?:Add|Update|Delete)\ File:\ (?P<own>.+)
-      | [ \t]*\*\*\*\ Move\ to:\ (?P<moved>.+)
-      | (?:---|\+\+\+)\ (?P<unified>[^\t\r\n]+)
-      | (?:rename|copy)\ (?:from|to)\ (?P<renamed>.+)
-      | diff\ --git\ (?P<git>.+)
-    )$""",
-    re.MULTILINE | re.VERBOSE,
-)
-
-
 def _patch(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
-    """Every path in the headers of a patch, wherever such a line stands: rather one too many than one too few."""
-    seen: dict[str, None] = {}
-    for found in _PATCH_LINE.finditer(text.replace("\r\n", "\n")):
-        kind = found.lastgroup
-        name = found[kind].strip() if kind else ""
-        if kind == "git":
-            for half in _git_names(name):
-                seen.setdefault(half)
-        elif kind == "unified":
-            name = _unquoted(name)
-            if name != "/dev/null":
-                seen.setdefault(name[2:] if _SIDE.match(name) else name)
-        else:
-            seen.setdefault(_unquoted(name) if kind == "renamed" else name)
-    if not seen:
+    names = names_in(text)
+    if not names:
         raise BadCall(f"the argument {_said(key)} is no patch that names a file")
-    for name in seen:
+    for name in names:
         yield RawTarget(effect.cls, key, name)
-
-
-_SIDE = re.compile(r"[abciow]/")  # how git marks the two sides of a diff
-_GIT_NAMES = re.compile(r'("(?:[^"\\]|\\.)*"|[abciow]/.*?) ("(?:[^"\\]|\\.)*"|[abciow]/.*)')
-
-
-def _git_names(text: str) -> Iterator[str]:
-    """Both names of a `diff --git a/x b/y` line."""
-    found = _GIT_NAMES.fullmatch(text)
-    for name in found.groups() if found else ():
-        plain = _unquoted(name)
-        yield plain[2:] if _SIDE.match(plain) else plain
-
-
-def _unquoted(name: str) -> str:
-    """A name as git means it: in quotes, with backslash escapes and octal bytes, where it holds odd characters."""
-    if len(name) < 2 or name[0] != '"' or name[-1] != '"':
-        return name
-    raw = re.sub(rb"\\([0-7]{1,3}|.)", _unescaped, name[1:-1].encode("utf-8", "surrogateescape"))
-    return raw.decode("utf-8", "surrogateescape")
-
-
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    code = found[1]
-    if code.isdigit():
-        return bytes([int(code, 8) & 0xFF])
-    return {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"v": b"\v", b"f": b"\f"}.get(code, code)
 
 
 _READERS = {
@@ -246,30 +151,6 @@ _READERS = {
     Form.URL: _url,
     Form.COMMAND: _command,
 }
-
-
-def strings_of(value: Any) -> Iterator[str]:
-    """Every string in the arguments of a call, at any depth, the keys of objects among them."""
-    todo = [value]
-    while todo:
-        here = todo.pop()
-        if isinstance(here, str):
-            yield here
-        elif isinstance(here, Mapping):
-            todo.extend(reversed([part for pair in here.items() for part in pair]))
-        elif isinstance(here, (list, tuple)):
-            todo.extend(reversed(here))
-
-
-def looks_like_path(text: str) -> bool:
-    """True for a string that an unknown tool may use as a path, by its looks.
-
-    That something of that name exists is for the caller to find out. A string that cannot name any file (a NUL byte,
-    over 4,096 bytes) does not look like a path.
-    """
-    if not text or "\0" in text or len(text) > 4096 or uri.is_web_url(text):
-        return False
-    return "/" in text or text.startswith(("~", ".")) or uri.is_file_uri(text)
 
 
 def _wanted(form: Form) -> str:

@@ -1,0 +1,74 @@
+"""From a reason code to one sentence that a person understands. One table for every door, log and page.
+
+Settles the wording. INVARIANT: a sentence holds only what the reason carries, with invisible characters made visible.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from stanch.values.decision import Effect
+from stanch.values.reason import Code, Reason
+
+TEMPLATES: Mapping[Code, str] = MappingProxyType(
+    {
+        Code.RULE: "{verb} by rule {rule} ({words}): {subject}",
+        Code.NO_MATCH: "Needs approval because no rule matches: {subject}",
+        Code.MEMORY_EXCEPTION: "Allowed because every target lies in the workspace's memory: {subject}",
+        Code.READ_GRANT: "Allowed because a read grant covers it: {subject}",
+        Code.WRITE_GRANT: "Allowed because a write grant covers it: {subject}",
+        Code.BYPASS: "Allowed because a person suspended such questions for this session: {subject}",
+        Code.FILE_HAS_LINKS: "Needs approval because the file has other names that no write grant covers: {subject}",
+        Code.COMMAND_UNREAD: "Needs approval because shell commands are not read yet: {subject}",
+        Code.GROUP_MISSING: 'Needs approval because there is no permission group "{detail}": {subject}',
+        Code.POLICY_INVALID: "Denied because the policy has a mistake at {detail}; mend it first: {subject}",
+        Code.LAYER_FAILED: "{verb} because the layer {layer} gave no answer ({detail}): {subject}",
+        Code.REWRITE_LOOP: "Denied because the layer {layer} rewrote the arguments twice: {subject}",
+        Code.PATH_UNREADABLE: "Denied because the path cannot be read ({detail}): {subject}",
+        Code.PATH_PROTECTED: "Denied because it belongs to Stanch itself: {subject}",
+        Code.RUNS_CODE: "Denied because what is written there is run as code later: {subject}",
+        Code.TARGET_CHANGED: "Refused because the target changed after it was judged: {subject}",
+        Code.CALL_UNREADABLE: "Denied because the call cannot be read ({detail}): {subject}",
+    }
+)
+
+_VERBS = {Effect.ALLOW: "Allowed", Effect.ASK: "Needs approval", Effect.DENY: "Denied"}
+
+
+def sentence(reason: Reason, effect: Effect = Effect.DENY) -> str:
+    """One sentence for the reason of an answer: what was answered, by what, about what."""
+    rule = reason.rule
+    text = TEMPLATES[reason.code].format(
+        verb=_VERBS[effect],
+        rule=f'{rule.id} in group "{visible(rule.group)}"' if rule else "",
+        words=visible(rule.words) if rule else "",
+        layer=reason.layer.value,
+        detail=visible(reason.detail),
+        subject=subject(reason),
+    )
+    if rule and rule.note and reason.code is Code.RULE:
+        text += f" [{visible(rule.note)}]"
+    return text
+
+
+def subject(reason: Reason) -> str:
+    """What the reason is about: the path as asked, and where it really leads where that does not show."""
+    if not reason.requested or reason.requested == reason.subject:
+        return visible(reason.subject)
+    plain = ".." not in reason.requested.split("/") and reason.subject.endswith("/" + reason.requested.rstrip("/"))
+    if plain:
+        return visible(reason.requested)
+    return f"{visible(reason.requested)} (which is {visible(reason.subject)})"
+
+
+def visible(text: str) -> str:
+    """The text with control, bidirectional and other invisible characters written as escapes."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c == " " or not _hidden(c) else c.encode("unicode_escape").decode() for c in text)
+
+
+def _hidden(char: str) -> bool:
+    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs")
