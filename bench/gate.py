@@ -59,7 +59,7 @@ def run(quick: bool) -> list[Row]:
         calls = _files(root)
         for size in SIZES:
             progress(f"gate: {size} rules")
-            with AuditLog(Path(root) / "audit") as audit:
+            with AuditLog(Path(root) / "audit", buffered=True) as audit:
                 rows += _measured(size, _session(root, size, audit), root, calls, 5 if quick else 25)
     save("gate", rows, quick=quick)
     return rows

@@ -39,6 +39,10 @@ _WHERE = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
+
+
 def __getattr__(name: str) -> object:
     """The public name, from where it lives."""
     if name == "open":

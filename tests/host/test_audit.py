@@ -33,6 +33,12 @@ def test_a_line_says_what_was_asked_what_was_answered_and_by_which_rule(tmp_path
     assert "may I?" not in text
 
 
+def test_a_line_is_there_as_soon_as_the_answer_is(tmp_path: Path) -> None:
+    (tmp_path / "stanch.toml").write_text("version = 1\n")
+    stanch.open(tmp_path / "stanch.toml", audit=tmp_path / "audit.jsonl").check("ask_user", {"question": "x"})
+    assert len(_lines(tmp_path / "audit.jsonl")) == 1
+
+
 def test_the_file_is_its_owners_alone_and_is_never_opened_through_a_link(tmp_path: Path) -> None:
     with AuditLog(tmp_path / "audit.jsonl"):
         assert os.stat(tmp_path / "audit.jsonl").st_mode & 0o777 == 0o600

@@ -20,10 +20,10 @@ from stanch.policy.index import RuleIndex
 from stanch.policy.layers import ORDER, BrokenRules, Failed, Integrity, Layer, PersistedRules, Unbuilt
 from stanch.policy.rule import DEFAULT_GROUP, in_order
 from stanch.policy.walk import THREW, Record, Reply, Restamp, Standing, walk
-from stanch.values.call import JudgedCall, ToolCall
+from stanch.values.call import EffectClass, JudgedCall, ToolCall
 from stanch.values.context import RunContext
 from stanch.values.decision import Answer, Decision, Effect, LayerStep
-from stanch.values.fault import BadCall
+from stanch.values.fault import BadCall, BadContext
 from stanch.values.identity import Source
 from stanch.values.reason import Code, LayerId
 
@@ -54,7 +54,7 @@ class Engine:
         *,
         context: RunContext | _Unset | None = UNSET,
         agent: str | None = None,
-        source: Source | None = None,
+        source: Source | str | None = None,
         group: str | None = None,
         model: str | None = None,
         cwd: str | None = None,
@@ -67,6 +67,7 @@ class Engine:
         context's. `cwd` is where the session works where its context names no directory. `layers` are further layers,
         asked in the gate's own order. Raises `BadContext` or `BadGrant` for a context that cannot be read.
         """
+        source = _source(source)
         sources = ContextSources(
             () if isinstance(context, _Unset) else (context,),
             self.policy.agent_defaults.get(agent) if agent is not None else None,
@@ -125,6 +126,7 @@ class Session:
         self._judged = engine.stamper.judged
         self._version = engine.policy.version
         self._on_failure = engine.policy.on_layer_failure
+        self._rules = next((layer for layer in layers if isinstance(layer, PersistedRules)), None)
 
     def check(
         self,
@@ -142,9 +144,11 @@ class Session:
         never changes the answer.
         """
         base = self._base if cwd is None else self._moved(cwd)
-        call = self._judged(ToolCall(tool, arguments, call_id), base)
+        call = self._judged(ToolCall(tool, arguments, call_id), base, self._matters)
         tracing = Tracing() if trace else None
-        call, standing = drive(call, self.layers, self._on_failure, lambda new: self._judged(new, base), tracing)
+        call, standing = drive(
+            call, self.layers, self._on_failure, lambda new: self._judged(new, base, self._matters), tracing
+        )
         now = time.time() if self.bypasses else 0.0
         answers = relax(call, standing, self.context, self.bypasses, now)
         steps = () if tracing is None else tracing.steps(answers if answers is not standing else ())
@@ -152,6 +156,9 @@ class Session:
         if self.engine.audit is not None:
             self.engine.audit(call, decision)
         return decision
+
+    def _matters(self, tool: str, cls: EffectClass) -> bool:
+        return self._rules is not None and self._rules.may_refuse(tool, cls, declared=True)
 
     def _moved(self, cwd: str) -> str:
         stamp = self.engine.canonicaliser.stamp(cwd, self._base)
@@ -187,6 +194,13 @@ class Tracing:
             if answer is not None and answer.layer is LayerId.RELAXATION:
                 return (*steps, LayerStep(LayerId.RELAXATION, True, answer))
         return tuple(steps)
+
+
+def _source(given: Source | str | None) -> Source | None:
+    try:
+        return None if given is None else Source(given)
+    except ValueError:
+        raise BadContext(f"unknown source '{given}' (known: {', '.join(Source)})") from None
 
 
 def _no_restamp(_: ToolCall) -> JudgedCall:

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from stanch.app.engine import Audit, Engine
+from stanch.host.audit import AuditLog
 from stanch.paths.canonical import Canonicaliser
 from stanch.paths.protected import Protected
 from stanch.policy.building import build
@@ -21,12 +22,17 @@ MAX_POLICY_BYTES = 64 << 20
 DEFAULT_TEXT = "version = 1\n"
 
 
-def open_engine(policy: str | os.PathLike[str] | None = None, *, audit: Audit | None = None) -> Engine:
+def open_engine(
+    policy: str | os.PathLike[str] | None = None, *, audit: Audit | str | os.PathLike[str] | None = None
+) -> Engine:
     """An engine for a policy file, or for the seeded rules over the current directory where none is named.
 
+    `audit` takes every decision; a path stands for an audit file of one line a decision.
     Problems in the file raise nothing: what depends on them is refused with `policy_invalid`, and they are in
     `engine.policy.problems`. Raises `BadInput` where the file cannot be read at all.
     """
+    if isinstance(audit, (str, os.PathLike)):
+        audit = AuditLog(audit)
     if policy is None:
         document, folder = parse(DEFAULT_TEXT, "built-in"), Path.cwd()
         return engine_for(document, folder, None, audit=audit)

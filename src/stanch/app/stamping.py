@@ -6,13 +6,14 @@ Settles which stamps a call gets. This is the edge where the disk is asked; ever
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from stanch.app.below import look_below
 from stanch.paths import uri
 from stanch.paths.canonical import Canonicaliser, expand_home
 from stanch.policy.declared import Tool
-from stanch.policy.known_tools import server_of
+from stanch.policy.known_tools import server_of, tool_named
 from stanch.policy.tools import RawTarget, targets_of
 from stanch.policy.undeclared import looks_like_path, strings_of
 from stanch.values.call import CallEffect, Category, EffectClass, JudgedCall, Stamp, ToolCall
@@ -23,6 +24,13 @@ _NEW = tuple.__new__  # WHY: half the cost of calling the named tuple, in the bu
 _WRITE = EffectClass.WRITE
 _NO_EFFECT = (CallEffect(None),)
 _CANNOT_NAME = frozenset({"file name too long", "not a directory", "a NUL byte", "longer than 4,096 bytes"})
+
+
+Matters = Callable[[str, EffectClass], bool]
+
+
+def _never(_tool: str, _cls: EffectClass) -> bool:
+    return False
 
 
 class Stamper:
@@ -37,15 +45,19 @@ class Stamper:
             if (plain := tool.plain) is not None
         }
 
-    def judged(self, call: ToolCall, base: str) -> JudgedCall:
+    def judged(self, call: ToolCall, base: str, matters: Matters = _never) -> JudgedCall:
         """The call with its effects stamped, relative paths read against the canonical directory `base`.
 
-        Raises `BadCall` where the arguments are no object, or a declared argument is missing or of the wrong type.
+        `matters` says of a tool and a class of effect whether it matters what lies below a directory. Raises `BadCall`
+        where there is no tool's name, the arguments are no object, or a declared argument is missing or of the wrong
+        type.
         """
         name, arguments, _ = call
+        if not name or not isinstance(name, str):
+            raise BadCall("a call needs a tool's name")
         if not isinstance(arguments, Mapping):
-            raise BadCall(f"the arguments of {name or 'a call'} must be an object")
-        tool = self._tools.get(name)
+            raise BadCall(f"the arguments of {name} must be an object")
+        tool = self._tools.get(name) or tool_named(name, self._tools)
         if tool is None:
             return self._undeclared(call, base)
         plain = self._plain.get(name)
@@ -54,12 +66,14 @@ class Stamper:
             path = arguments.get(key)
             if type(path) is str and path and path[0] != "~":
                 stamp = self._canonicaliser.stamp(path, base, write=write)
-                effect = _NEW(CallEffect, (cls, key, stamp, False, ""))
+                effect = _NEW(CallEffect, (cls, key, stamp, False, "", None))
                 return _NEW(JudgedCall, (call, (effect,), True, tool.builtin, tool.category, None))
-        effects = self._declared(tool, arguments, base)
+        effects = self._declared(name, tool, arguments, base, matters)
         return JudgedCall(call, effects or _NO_EFFECT, True, tool.builtin, tool.category, server_of(name))
 
-    def _declared(self, tool: Tool, arguments: Mapping[str, Any], base: str) -> tuple[CallEffect, ...]:
+    def _declared(
+        self, name: str, tool: Tool, arguments: Mapping[str, Any], base: str, matters: Matters
+    ) -> tuple[CallEffect, ...]:
         raw = list(targets_of(tool, arguments))
         written = {target.path for target in raw if target.cls is _WRITE}
         stamps: dict[tuple[str, bool], list[Stamp]] = {}
@@ -71,8 +85,23 @@ class Stamper:
             known = (target.path, target.root)
             if known not in stamps:
                 stamps[known] = self._readings(target, tool.expands_home, base, write=target.path in written)
-            effects.extend(CallEffect(target.cls, target.argument, stamp) for stamp in stamps[known])
+            reaching = target.recursive and not tool.builtin
+            for stamp in stamps[known]:
+                effect = CallEffect(target.cls, target.argument, stamp)
+                effects.append(self._reaching(name, target, effect, matters) if reaching else effect)
         return tuple(effects)
+
+    def _reaching(self, name: str, target: RawTarget, effect: CallEffect, matters: Matters) -> CallEffect:
+        """The effect with what lies below its target, where that matters; refused where it would move Stanch's own."""
+        stamp = effect.stamp
+        if stamp is None or stamp.refusal is not None:
+            return effect
+        writes = target.cls is _WRITE
+        if writes and self._canonicaliser.protected.lies_below(stamp.path):
+            return effect._replace(stamp=stamp._replace(refusal=Code.PATH_PROTECTED))
+        if not matters(name, target.cls):
+            return effect
+        return effect._replace(below=look_below(stamp.path, only=target.only, folders=writes))
 
     def _readings(self, target: RawTarget, expands: bool | None, base: str, *, write: bool) -> list[Stamp]:
         """The stamp of a target; two where it is not known whether the tool expands a leading `~`."""

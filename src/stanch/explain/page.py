@@ -39,6 +39,16 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "A write grant covers this name, but the file has other names, which the write would change as well.",
             "Approve the call, or remove the other names.",
         ),
+        Code.COVERS_REFUSED: (
+            "A search or a move reaches everything below a directory, and a rule denies something there, or has a "
+            "person asked about it.",
+            "Start it lower, or narrow it to files that no such rule closes.",
+        ),
+        Code.COVERS_TOO_MUCH: (
+            "A search or a move reaches everything below a directory, a rule may close something there, and there is "
+            "more than is looked through for one call.",
+            "Start it lower.",
+        ),
         Code.COMMAND_UNREAD: (
             "The call runs a shell command, and what a command does is not read yet.",
             "Only a person can answer. A rule that denies the tool outright still denies.",

@@ -21,6 +21,8 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
         Code.WRITE_GRANT: "Allowed because a write grant covers it: {subject}",
         Code.BYPASS: "Allowed because a person suspended such questions for this session: {subject}",
         Code.FILE_HAS_LINKS: "Needs approval because the file has other names that no write grant covers: {subject}",
+        Code.COVERS_REFUSED: "Needs approval because it reaches into what rule {rule} closes ({words}): {subject}",
+        Code.COVERS_TOO_MUCH: "Needs approval because more lies below than was looked through: {subject}",
         Code.COMMAND_UNREAD: "Needs approval because shell commands are not read yet: {subject}",
         Code.GROUP_MISSING: 'Needs approval because there is no permission group "{detail}": {subject}',
         Code.POLICY_INVALID: "Denied because the policy has a mistake at {detail}; mend it first: {subject}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from json.encoder import encode_basestring_ascii as _quoted
 from types import TracebackType
 
@@ -21,13 +22,16 @@ _BUFFER_BYTES = 1 << 16
 class AuditLog:
     """An append-only file of one JSON object a line, for `stanch.open(..., audit=AuditLog(path))`.
 
-    Lines are buffered: they reach the disk when the buffer is full, on `flush`, and on `close`. Made with mode 0600.
+    Each line reaches the operating system at once, and so outlives this process; with `buffered`, when the buffer is
+    full, on `flush` and on `close`. Made with mode 0600.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, buffered: bool = False) -> None:
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         self._file = os.fdopen(fd, "a", encoding="utf-8", buffering=_BUFFER_BYTES)
         self._write = self._file.write
+        self._buffered = buffered
+        weakref.finalize(self, self._file.close)
         self._lock = threading.Lock()
 
     def __call__(self, call: JudgedCall, decision: Decision) -> None:
@@ -35,6 +39,8 @@ class AuditLog:
         text = line(call, decision, time.time())
         with self._lock:
             self._write(text)
+            if not self._buffered:
+                self._file.flush()
 
     def flush(self) -> None:
         """Brings every line so far to the operating system."""

@@ -16,6 +16,7 @@ _RUN_LATER = (
     ("/.codex", False),
     ("/.gemini", False),
     ("/.opencode", False),
+    ("/.mcp.json", False),
     ("/.git/hooks", True),
     ("/.git/config", False),
     ("/.git/info/attributes", False),
@@ -29,6 +30,10 @@ _RUN_LATER = (
     ("/.opencode/plugin", True),
     ("/.opencode/plugins", True),
 )
+
+
+STEERING_NAME = "/stanch.toml"
+"""A policy file, wherever it lies: one that an agent plants would be found before the one that binds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,15 @@ class Protected:
         """`path_protected` for Stanch's own state, `runs_code` for a write where code is run later, else None."""
         if path.startswith(self.roots) and self._covers(self.roots if write else self.state, path):
             return Code.PATH_PROTECTED
+        if write and path.endswith(STEERING_NAME):
+            return Code.PATH_PROTECTED
         if write and "/." in path and runs_code(path):
             return Code.RUNS_CODE
         return None
+
+    def lies_below(self, path: str) -> bool:
+        """True where one of the places lies below the path: moving that would move the place along."""
+        return any(root.startswith(path.rstrip("/") + "/") for root in self.roots)
 
     @staticmethod
     def _covers(roots: tuple[str, ...], path: str) -> bool:

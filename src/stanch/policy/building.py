@@ -8,6 +8,7 @@ refused with `policy_invalid`.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -20,7 +21,7 @@ from stanch.policy.document import Document, Organization, Policy, TierSpec
 from stanch.policy.known_tools import known
 from stanch.policy.places import Places, rule_lines
 from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule
-from stanch.policy.seeds import ROWS
+from stanch.policy.seeds import DESCRIPTION, NAME, ROWS
 from stanch.values.call import Category, EffectClass
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
@@ -35,6 +36,12 @@ SHIPPED_TIERS = ("trusted", "limited", "untrusted", "unassigned")
 def build(document: Document, *, workspace: str, home: str, anchor: Anchor = str) -> Policy:
     """The policy of a document. Problems are in the policy; nothing is raised for them."""
     return _Builder(document, workspace, home, anchor).build()
+
+
+def _no_class(tool: str) -> str:
+    close = difflib.get_close_matches(tool, CLASSES, n=1)
+    hint = f"did you mean '{close[0]}'?" if close else f"write one of {', '.join(CLASSES)}"
+    return f"'{tool}' is no effect class; {hint}"
 
 
 class _Builder:
@@ -142,7 +149,7 @@ class _Builder:
     def rule(self, group: str, number: int, row: Mapping[str, Any], where: shapes.Location, line: int) -> Rule:
         action, tool, path = ACTIONS[row["action"]], row["tool"], row.get("path")
         if tool.startswith("@") and tool not in CLASSES:
-            self.problem((*where, "tool"), f"'{tool}' is no effect class; write one of {', '.join(CLASSES)}")
+            self.problem((*where, "tool"), _no_class(tool))
         mandatory = row.get("mandatory", False)
         if mandatory and action is Effect.ALLOW:
             self.problem((*where, "mandatory"), "an allow rule cannot be mandatory; take 'mandatory' out")
@@ -183,7 +190,15 @@ class _Builder:
     def effect(self, row: Mapping[str, Any]) -> DeclaredEffect:
         cls = EffectClass(row["class"])
         usual = {EffectClass.EXECUTE: Form.COMMAND, EffectClass.NETWORK: Form.URL}.get(cls, Form.PATH)
-        return DeclaredEffect(cls, row.get("argument", ""), Form(row.get("form", usual)), row.get("optional", False))
+        return DeclaredEffect(
+            cls,
+            row.get("argument", ""),
+            Form(row.get("form", usual)),
+            row.get("optional", False),
+            "",
+            row.get("recursive", False),
+            row.get("only", ""),
+        )
 
     def defaults(self) -> tuple[dict[str, RunContext], dict[str, RunContext]]:
         found: tuple[dict[str, RunContext], dict[str, RunContext]] = ({}, {})
@@ -244,7 +259,7 @@ class _Builder:
             Rule(at, DEFAULT_GROUP, patterns=self.patterns(row.path, ("groups",)) if row.path else (), **row.fields())
             for at, row in enumerate(ROWS, 1)
         )
-        return Group(DEFAULT_GROUP, "Default", "The rules every store starts with.", rules)
+        return Group(DEFAULT_GROUP, NAME, DESCRIPTION, rules)
 
 
 def context_of(row: Mapping[str, Any]) -> RunContext:

@@ -27,7 +27,8 @@ class DeclaredEffect:
     """One effect of a tool.
 
     `argument` is a key, a dotted way to one with `[]` for each item of a list, or several of these with `|` between.
-    `optional`: where the argument is missing or empty, the target is the working directory.
+    `recursive`: all that lies below a directory is touched too, of a search only files whose names fit the glob in the
+    argument `only`. `optional`: where the argument is missing or empty, the target is the working directory.
     """
 
     cls: EffectClass
@@ -35,6 +36,8 @@ class DeclaredEffect:
     form: Form = Form.PATH
     optional: bool = False
     within: str = ""
+    recursive: bool = False
+    only: str = ""
 
 
 @dataclass(frozen=True, slots=True)

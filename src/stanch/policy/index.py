@@ -106,6 +106,7 @@ class RuleIndex:
         self.commanded = tuple(rule for rule in chain if rule.command is not None)
         self.answers = Answers(self.rules)
         self._kinds = _Kinds(self.rules)
+        self._strict = sum(bit for bit, rule in bits_of(self.rules) if rule.action is Effect.DENY or rule.mandatory)
         self._paths = PathBits(self.rules, folded=False)
         self._folded: PathBits | None = None
         self._who: dict[tuple[str | None, str | None], int] = {}
@@ -156,6 +157,11 @@ class RuleIndex:
                 self._who.clear()
             self._who[agent, source] = bits
         return bits
+
+    def may_refuse(self, tool: str, cls: EffectClass | None, declared: bool, who: int) -> bool:
+        """True where some rule with a path denies such an effect, or has a person asked in any case."""
+        strict = self._strict & ~self._paths.pathless
+        return bool(self._kinds[tool, cls, declared] & who & strict)
 
     def all_matching(
         self, tool: str, cls: EffectClass | None, declared: bool, key: str | None, who: int, *, folded: bool = False

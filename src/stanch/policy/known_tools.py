@@ -4,13 +4,15 @@ Settles their effects, as a table. A policy file's declaration of the same name 
 own.
 
 A row: name, category, effects. An effect: class, then `:` and the argument that names its target. `a|b` is either
-argument, `[]` each item of a list, `?` may be left out (the working directory then), and `(form)` how it names the
-target where that is no plain path. `-` stands for no effect at all.
+argument, `[]` each item of a list, `?` may be left out (the working directory then), `/` all that lies below too, with
+the argument behind it naming the files, and `(form)` how it names the target where that is no plain path. `-` is no
+effect at all. A name that ends in `__*` stands for every tool of an MCP server that has no row of its own.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 
 from stanch.policy.declared import DeclaredEffect, Form, Tool
@@ -37,7 +39,7 @@ Edit             filesystem     read:file_path|path write:file_path|path
 MultiEdit        filesystem     read:file_path|path write:file_path|path
 NotebookEdit     filesystem     read:notebook_path|file_path|path write:notebook_path|file_path|path
 Glob             filesystem     read:path? read:pattern(glob,path)
-Grep             filesystem     read:path?
+Grep             filesystem     read:path?/glob
 LS               filesystem     read:path?
 Bash             shell          execute:command(command)
 BashOutput       shell          -
@@ -78,7 +80,7 @@ write            filesystem     write:filePath|path
 edit             filesystem     read:filePath|path write:filePath|path
 list             filesystem     read:path?
 glob             filesystem     read:path? read:pattern(glob,path)
-grep             filesystem     read:path?
+grep             filesystem     read:path?/include
 bash             shell          execute:command(command)
 webfetch         network        network:url(url)
 todowrite        introspection  -
@@ -100,7 +102,7 @@ mcp__filesystem__list_allowed_directories   mcp  -
 mcp__filesystem__write_file                 mcp  write:path
 mcp__filesystem__create_directory           mcp  write:path
 mcp__filesystem__edit_file                  mcp  read:path write:path
-mcp__filesystem__move_file                  mcp  read:source write:source write:destination
+mcp__filesystem__move_file                  mcp  read:source/ write:source/ write:destination
 mcp__git__git_status                        mcp  read:repo_path
 mcp__git__git_diff_unstaged                 mcp  read:repo_path
 mcp__git__git_diff_staged                   mcp  read:repo_path
@@ -115,13 +117,19 @@ mcp__git__git_create_branch                 mcp  read:repo_path write:repo_path
 mcp__git__git_checkout                      mcp  read:repo_path write:repo_path
 mcp__git__git_init                          mcp  write:repo_path
 mcp__fetch__fetch                           mcp  network:url(url)
+mcp__github__*                              mcp  network
+mcp__gitlab__*                              mcp  network
+mcp__slack__*                               mcp  network
+mcp__linear__*                              mcp  network
+mcp__notion__*                              mcp  network
+mcp__sentry__*                              mcp  network
 mcp__time__get_current_time                 mcp  -
 mcp__time__convert_time                     mcp  -
 mcp__sequential-thinking__sequentialthinking mcp -
 """
 
 _EFFECT = re.compile(
-    r"(?P<cls>\w+)(?::(?P<argument>[\w.|\[\]]+)(?P<optional>\?)?(?:\((?P<form>\w+)(?:,(?P<within>\w+))?\))?)?"
+    r"(?P<cls>\w+)(?::(?P<argument>[\w.|\[\]]+)(?P<optional>\?)?(?P<recursive>/(?P<only>[\w|]*))?(?:\((?P<form>\w+)(?:,(?P<within>\w+))?\))?)?"
 )
 
 
@@ -143,7 +151,13 @@ def _effect(text: str) -> DeclaredEffect:
         raise ValueError(f"a row of the table of tools cannot be read: {text}")
     form = Form(found["form"] or "path")
     return DeclaredEffect(
-        EffectClass(found["cls"]), found["argument"] or "", form, bool(found["optional"]), found["within"] or ""
+        EffectClass(found["cls"]),
+        found["argument"] or "",
+        form,
+        bool(found["optional"]),
+        found["within"] or "",
+        found["recursive"] is not None,
+        found["only"] or "",
     )
 
 
@@ -153,3 +167,12 @@ def server_of(tool: str) -> str | None:
         return None
     server, mark, rest = tool[5:].partition("__")
     return server if mark and rest and server else None
+
+
+def tool_named(name: str, tools: Mapping[str, Tool]) -> Tool | None:
+    """The description of a tool: its own, else that of every tool of its MCP server, else none."""
+    found = tools.get(name)
+    if found is None and name.startswith("mcp__"):
+        server = server_of(name)
+        return tools.get(f"mcp__{server}__*") if server else None
+    return found

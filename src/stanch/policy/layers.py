@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from stanch.policy.index import Decide, RuleIndex
-from stanch.values.call import CallEffect, EffectClass, JudgedCall
+from stanch.values.call import Below, CallEffect, EffectClass, JudgedCall
 from stanch.values.decision import Answer, Effect
 from stanch.values.reason import Code, LayerId
 
@@ -108,9 +108,11 @@ def _persisted(effect: Effect, code: Code, *, mandated: bool = False, detail: st
     return Answer(effect, code, LayerId.PERSISTED_RULES, mandated=mandated, detail=detail)
 
 
+COVERS_TOO_MUCH = _persisted(Effect.ASK, Code.COVERS_TOO_MUCH, mandated=True)
 COMMAND_UNREAD = _persisted(Effect.ASK, Code.COMMAND_UNREAD, mandated=True)
 MEMORY_EXCEPTION = _persisted(Effect.ALLOW, Code.MEMORY_EXCEPTION)
 DENIED = 3
+_ORDINARY_ASK = 1
 _FILE_CLASSES = (EffectClass.READ, EffectClass.WRITE)
 
 
@@ -139,6 +141,7 @@ class PersistedRules:
             None if missing is None else _persisted(Effect.ASK, Code.GROUP_MISSING, mandated=True, detail=missing)
         )
         self._decide: Decide = index.bind(agent, source)
+        self._who = index.who(agent, source)
 
     def ask(self, call: JudgedCall) -> LayerAnswer:
         """The first matching rule's answer for each effect; for a call without effects, by the tool's name alone."""
@@ -154,6 +157,8 @@ class PersistedRules:
             else:
                 place = decide(tool, effect.cls, declared, stamp.key)
             answer = answers[place]
+            if effect.below is not None:
+                answer = self._reaching(call, effect, effect.below, answer)
             if remembered and place >= self.index.mandatory:
                 answer = MEMORY_EXCEPTION
             if answer.strength < DENIED:
@@ -164,12 +169,31 @@ class PersistedRules:
             said.append(answer)
         return said
 
+    def may_refuse(self, tool: str, cls: EffectClass, declared: bool) -> bool:
+        """True where it matters what lies below a directory that such an effect reaches down from."""
+        return self.index.may_refuse(tool, cls, declared, self._who)
+
+    def _reaching(self, call: JudgedCall, effect: CallEffect, below: Below, answer: Answer) -> Answer:
+        """The answer of an effect that reaches down: a question, mandated, where something below is closed to it."""
+        if answer.strength > _ORDINARY_ASK:
+            return answer
+        folded = effect.stamp is not None and effect.stamp.folded
+        for key in below.keys:
+            if folded:
+                place = self._place(call, effect, key, folded=True)
+            else:
+                place = self._decide(call.call.tool, effect.cls, call.declared, key)
+            found = self.index.answers[place]
+            if found.strength > _ORDINARY_ASK:
+                return Answer(Effect.ASK, Code.COVERS_REFUSED, self.id, found.rule, mandated=True)
+        return answer if below.complete else COVERS_TOO_MUCH
+
     def folded_place(self, call: JudgedCall, effect: CallEffect) -> int:
         """The place of the first rule that fits a path on a file system that ignores letter case."""
-        stamp = effect.stamp
-        key = None if stamp is None else stamp.key
-        who = self.index.who(self.agent, self.source)
-        fitting = self.index.all_matching(call.call.tool, effect.cls, call.declared, key, who, folded=True)
+        return self._place(call, effect, None if effect.stamp is None else effect.stamp.key, folded=True)
+
+    def _place(self, call: JudgedCall, effect: CallEffect, key: str | None, *, folded: bool) -> int:
+        fitting = self.index.all_matching(call.call.tool, effect.cls, call.declared, key, self._who, folded=folded)
         return next(fitting, len(self.index.rules))
 
     def is_memory(self, call: JudgedCall) -> bool:

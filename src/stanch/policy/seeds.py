@@ -10,6 +10,8 @@ from typing import Any
 
 from stanch.values.decision import Effect
 
+NAME = "Default"
+DESCRIPTION = "The rules every store starts with."
 _SECRETS = "secrets never reach a model"
 
 

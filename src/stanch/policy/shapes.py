@@ -113,6 +113,8 @@ EffectShape = TypedDict(
         "argument": NotRequired[Text],
         "form": NotRequired[Literal["path", "glob", "patch", "uri", "url", "command"]],
         "optional": NotRequired[bool],
+        "recursive": NotRequired[bool],
+        "only": NotRequired[Text],
     },
 )
 EffectShape.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]

@@ -28,6 +28,8 @@ class RawTarget(NamedTuple):
     command: bool = False
     subject: str = ""
     refused: str = ""
+    recursive: bool = False
+    only: str = ""
 
 
 def targets_of(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
@@ -38,7 +40,7 @@ def targets_of(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
             continue
         found = list(_find(tool, effect, arguments))
         if not found and effect.optional:
-            yield RawTarget(effect.cls, effect.argument, "", root=True)
+            yield from _path(effect, effect.argument, "", arguments)
         elif not found:
             raise BadCall(f"{tool.name} needs the argument {_said(effect.argument)}: {_wanted(effect.form)}")
         for key, text in found:
@@ -79,8 +81,9 @@ def _follow(way: list[str], value: Any) -> Iterator[Any]:
         raise BadCall(f"the argument {_said(key)} must be a list, got {_type_name(below)}")
 
 
-def _path(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
-    yield RawTarget(effect.cls, key, text, root=effect.optional)
+def _path(effect: DeclaredEffect, key: str, text: str, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
+    only = next((arguments[k] for k in effect.only.split("|") if k and isinstance(arguments.get(k), str)), "")
+    yield RawTarget(effect.cls, key, text, effect.optional, recursive=effect.recursive, only=only)
 
 
 _ESCAPING = re.compile(r"(?:^|[/{,])\.\.(?:[/},]|$)")  # a `..` behind a wildcard or inside braces

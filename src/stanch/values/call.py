@@ -36,11 +36,17 @@ class Category(StrEnum):
 
 
 class ToolCall(NamedTuple):
-    """What an agent asks to run: a tool's name and its arguments, as they came."""
+    """What an agent asks to run: a tool's name and its arguments, as they came.
+
+    INVARIANT: its printed form holds no argument, so that neither a log line nor a traceback does.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
     id: str = ""
+
+    def __repr__(self) -> str:
+        return f"ToolCall(tool={self.tool!r}, arguments=<{len(self.arguments)} not shown>, id={self.id!r})"
 
 
 class Stamp(NamedTuple):
@@ -60,12 +66,22 @@ class Stamp(NamedTuple):
     detail: str = ""
 
 
+class Below(NamedTuple):
+    """What lies below the target of an effect that reaches down: the comparison keys of what was found there.
+
+    `complete` is false where there was more than was looked through.
+    """
+
+    keys: tuple[str, ...]
+    complete: bool = True
+
+
 class CallEffect(NamedTuple):
     """One effect of a call on one target.
 
     `cls` is None only for a call that has no effects, which is judged once by its tool's name. `stamp` is None where
     the effect touches no path. `command` is true where the effect runs a shell command. `subject` is what a person is
-    told the effect touches.
+    told the effect touches. `below` is set where the effect reaches all that lies below a directory.
     """
 
     cls: EffectClass | None
@@ -73,6 +89,7 @@ class CallEffect(NamedTuple):
     stamp: Stamp | None = None
     command: bool = False
     subject: str = ""
+    below: Below | None = None
 
 
 class JudgedCall(NamedTuple):

@@ -37,6 +37,8 @@ class Code(StrEnum):
     WRITE_GRANT = "write_grant"
     BYPASS = "bypass"
     FILE_HAS_LINKS = "file_has_links"
+    COVERS_REFUSED = "covers_refused"
+    COVERS_TOO_MUCH = "covers_too_much"
     COMMAND_UNREAD = "command_unread"
     GROUP_MISSING = "group_missing"
     POLICY_INVALID = "policy_invalid"
