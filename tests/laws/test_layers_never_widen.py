@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stanch.app.engine import drive
 from stanch.gate.decide import decide
-from stanch.policy.layers import ORDER, Layer, Rewrite, Unbuilt
+from stanch.policy.layers import NO_OBJECTION, ORDER, Layer, Rewrite, Unbuilt
 from stanch.values.call import JudgedCall, ToolCall
 from stanch.values.decision import Answer, Effect
 from stanch.values.reason import Code, LayerId
@@ -64,6 +64,7 @@ def test_every_ask_of_a_mandating_layer_is_mandated(layer: LayerId) -> None:
 
 
 NONSENSE: list[Any] = [
+    (),
     None, True, "allow", [], [True], [YES, YES], {"effect": "allow"}, Effect.ALLOW, YES, ["allow"], 0, object(),
     [Answer(Effect.ALLOW, Code.RULE, LayerId.HOOKS)], Ellipsis, (None, None),
 ]  # fmt: skip
@@ -103,7 +104,7 @@ class Rewriting:
         if self.times > 0:
             self.times -= 1
             return Rewrite({"path": "/w/other"})
-        return ()
+        return NO_OBJECTION
 
 
 def _restamp(call: ToolCall) -> JudgedCall:

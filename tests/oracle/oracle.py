@@ -105,7 +105,6 @@ def decide(policy: OraclePolicy, context: OracleContext, call: JudgedCall) -> Or
     if strongest.effect == "deny" or strongest.mandated:
         return strongest
 
-    # Relaxation answers after the walk: what a rule said is earlier than what a grant said.
     said_by_rules: list[OracleDecision] = []
     said_by_grants: list[OracleDecision] = []
     for effect, answer in zip(effects, answers, strict=True):
@@ -152,10 +151,15 @@ def persisted_answer(
     exempt = not missing and is_memory_write(context, call)
     answer = first_answer(matching, exempt=exempt)
 
-    # A deny still denies; anything else gives way to what a person has to be asked in any case.
     if answer.effect == "deny":
         return answer
-    if effect.command:
+    if effect.command or (
+        effect.cls == EffectClass.EXECUTE
+        and any(
+            rule.command and rule.action != "allow" and rule_matches(replace(rule, command=None), context, call, effect)
+            for rule in rules
+        )
+    ):
         return OracleDecision("ask", Code.COMMAND_UNREAD, mandated=True)
     if missing:
         return OracleDecision("ask", Code.GROUP_MISSING, mandated=True)
@@ -205,16 +209,15 @@ def tool_matches(rule: OracleRule, call: JudgedCall, effect: CallEffect) -> bool
 
 
 def is_memory_write(context: OracleContext, call: JudgedCall) -> bool:
-    """Return whether a built-in write tool has its every target under the workspace's `memory/`.
-
-    A write tool writes, may read, and does nothing else.
-    """
+    """Return whether a built-in tool that writes, and may read, has its every target under the workspace's `memory/`."""
     if not call.builtin:
         return False
     for effect in call.effects:
         if effect.cls not in (EffectClass.READ, EffectClass.WRITE):
             return False
-        if effect.stamp is None or not is_under(effect.stamp.key, context.workspace + "/memory"):
+        if effect.stamp is None or effect.stamp.links > 1:
+            return False
+        if not is_under(effect.stamp.key, context.workspace + "/memory"):
             return False
     return any(effect.cls == EffectClass.WRITE for effect in call.effects)
 
@@ -242,8 +245,7 @@ def relaxed_answer(
 
 def is_read_allowed(context: OracleContext, path: str) -> bool:
     """Return whether a path lies under the working directory (its `docs/` and `skills/` too) or under any grant."""
-    granted = [context.working_directory, *context.reads, *context.writes]
-    return any(is_under(path, directory) for directory in granted)
+    return any(is_under(path, root) for root in (context.working_directory, *context.reads, *context.writes))
 
 
 def is_write_allowed(context: OracleContext, path: str) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from stanch.paths.grants import BadGrant, Grants, directory_of
 from stanch.paths.pattern import BadPattern, glob, parse
 from stanch.values.call import Stamp
+from stanch.values.reason import Code
 
 
 @pytest.mark.parametrize(
@@ -89,3 +90,8 @@ def test_a_grant_covers_by_whole_components() -> None:
     assert not grants.covers(Stamp("", "/repo/project-evil/a", "/repo/project-evil/a"))
     assert Grants(("/",)).covers(Stamp("", "/x", "/x"))
     assert not Grants(()).covers(Stamp("", "/x", "/x"))
+
+
+def test_a_refused_path_is_never_granted() -> None:
+    refused = Stamp("", "/repo/.stanch/key", "/repo/.stanch/key", refusal=Code.PATH_PROTECTED)
+    assert not Grants(("/repo",)).covers(refused)

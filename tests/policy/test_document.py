@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def _problems(text: str) -> list[tuple[int, str]]:
         (HEAD + "[[groups]]\nname = 'x'\n", 2, "'id' is missing"),
         (HEAD + "[[groups]]\nid = ''\n", 3, "'id' is empty"),
         (HEAD + "[[groups]]\nid = 'x'\n[[groups]]\nid = 'x'\n", 5, "stands twice"),
-        (HEAD + "[[groups]]\nid = 'x'\nrules = [{ tool = 'a', action = 'no' }]\n", 4, "'action' must be"),
+        (HEAD + "[[groups]]\nid = 'x'\nrules = [{ tool = 'a', action = 'no' }]\n", 4, "unknown action 'no' (known: allow, ask, deny)"),
         (HEAD + "[[groups]]\nid = 'x'\nrules = 5\n", 4, "'rules' must be a list, got a number"),
         (RULE + "tool = 'a'\naction = 'deny'\ntols = 1\n", 7, "did you mean 'tool'"),
         (RULE + "action = 'deny'\n", 4, "'tool' is missing"),
@@ -50,7 +51,7 @@ def _problems(text: str) -> list[tuple[int, str]]:
         (HEAD + "[sessions.defaults.source.cron]\nallow_fs_writes = ['logs/*.txt']\n", 3, "write \"logs\""),
         (HEAD + "[sessions.defaults.agent.a]\nallow_fs_read = ['x']\n", 3, "allow_fs_reads"),
         (HEAD + "[sessions.defaults.agent.a]\nallow_fs_reads = [5]\n", 3, "must be a string, got a number"),
-        (HEAD + "[tools.t]\neffects = [{ class = 'raed' }]\n", 3, "'class' must be"),
+        (HEAD + "[tools.t]\neffects = [{ class = 'raed' }]\n", 3, "unknown class 'raed'; did you mean 'read'?"),
         (HEAD + "[tools.read_file]\neffects = []\n", 2, "Stanch's own tool"),
         (HEAD + "[models.assignments]\n'a/*' = 'nobody'\n", 3, "no tier 'nobody'"),
         (HEAD + "[tiers.t]\nlabel = 'T'\notherwise = { read = 'allow' }\n", 4, "'write' is missing"),
@@ -200,3 +201,53 @@ def test_a_pattern_behind_a_link_holds_in_both_places(tmp_path: Path) -> None:
     for path in ("link/x", "real/x"):
         assert engine.check("read_file", {"path": path}).effect is Effect.DENY
     assert engine.check("read_file", {"path": "other/x"}).effect is not Effect.DENY
+
+
+def test_a_link_that_is_turned_after_loading_is_followed_to_where_it_leads_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stanch.app.engine.ANCHOR_SECONDS", -1.0)
+    for folder in ("v1", "v2", "later"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "cur").symlink_to("v1")
+    rule = "[[groups.rules]]\ntool = '@read'\naction = 'deny'\npath = "
+    (tmp_path / "stanch.toml").write_text(HEAD + f"[[groups]]\nid = 'default'\n{rule}'cur'\n{rule}'late'\n")
+    session = open_engine(tmp_path / "stanch.toml").session()
+
+    def effect(path: str) -> Effect:
+        return session.check("read_file", {"path": path}).effect
+
+    assert [effect(p) for p in ("cur/k", "v1/k", "v2/k", "later/k")] == [Effect.DENY] * 2 + [Effect.ALLOW] * 2
+    (tmp_path / "cur").unlink()
+    (tmp_path / "cur").symlink_to("v2")
+    (tmp_path / "late").symlink_to("later")
+    assert [effect(p) for p in ("cur/k", "v2/k", "late/k", "later/k")] == [Effect.DENY] * 4
+    assert effect("v1/k") is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("groups = 5\n", "a list"),
+        ("x = " + "[" * 5000, ""),
+        ("x = " + "1" * 6000 + "\n", ""),
+        ("version = true\n", "version"),
+        ("version = 1.0\n", "version"),
+    ],
+)
+def test_no_policy_is_a_traceback(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "stanch.toml").write_text(text if "version" in text else HEAD + text)
+    engine = open_engine(tmp_path / "stanch.toml")
+    assert engine.policy.problems
+    assert any(says in problem.message for problem in engine.policy.problems)
+    assert engine.check("read_file", {"path": "x"}).effect is Effect.DENY
+
+
+def test_a_policy_is_a_regular_file_and_may_begin_with_a_mark_of_its_encoding(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(BadInput, match="regular"):
+        open_engine(tmp_path / "pipe.toml")
+    with pytest.raises(BadInput, match="regular"):
+        open_engine("/dev/zero")
+    (tmp_path / "stanch.toml").write_bytes(b"\xef\xbb\xbfversion = 1\n")
+    assert not open_engine(tmp_path / "stanch.toml").policy.problems

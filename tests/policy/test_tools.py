@@ -150,7 +150,10 @@ def test_an_empty_path_is_refused_but_as_the_root_of_a_listing() -> None:
         ({"word": "hello", "n": 5}, [""]),
         ({"long": "a/" * 3000}, [""]),
         ({"text": "x" * 300 + "/y"}, [""]),
-        ({"nul": "a/\0"}, [""]),
+        ({"nul": "a/\0"}, ["a"]),
+        ({"slash": "a.py/"}, ["a.py"]),
+        ({"through": "sub/../" * 700 + "b"}, ["b"]),
+        ({"climbs": "x" * 300 + "/../b"}, ["b"]),
         ({}, [""]),
     ],
 )

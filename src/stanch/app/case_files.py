@@ -14,15 +14,18 @@ from typing import Any
 
 from stanch.app.case_records import Act, Because, Case, CaseFile, Change, Expected, Holds, Judge, Load, Open
 from stanch.app.case_yaml import Table, load_table
+from stanch.policy.meant import unknown
 from stanch.values.decision import Effect
 from stanch.values.fault import BadInput
+from stanch.values.identity import Source
 from stanch.values.reason import Code, LayerId
 
 POLICY_KEYS = ("policy", "rules", "groups")
 TABLE_KEYS = ("tools", "sessions", "organization", "on_layer_failure", "workspace")
 SESSION_KEYS = ("context", "agent", "source", "group", "cwd", "model", "layers", "bypass")
-TREE_KEYS = ("files", "dirs", "symlinks", "hardlinks")
+TREE_KEYS = ("files", "dirs", "many", "symlinks", "hardlinks")
 GIVEN_KEYS = POLICY_KEYS + TABLE_KEYS + SESSION_KEYS + TREE_KEYS
+MOST_FILES = 100_000
 CHANGE_KEYS = (*TREE_KEYS, "remove")
 EXPECT_KEYS = ("expect", "because", "about", "at", "says", "hides", "mandated", "fault")
 FILE_KEYS = ("spec", "title", "source", "why", "given", "cases")
@@ -109,6 +112,9 @@ class _Reader:
         own = self.take(table, "given", dict, "a table", Table(table.line))
         self.known(own, GIVEN_KEYS, "'given'")
         self.tree(own)
+        source = own.get("source")
+        if source is not None and source not in list(Source):
+            raise self.wrong(own, unknown("source", str(source), Source), "source")
         if "policy" in own and len([key for key in (*POLICY_KEYS, *TABLE_KEYS) if key in own]) > 1:
             raise self.wrong(own, "'policy' is a whole policy; write rules, groups and tables into it", "policy")
         dropped = POLICY_KEYS if any(key in own for key in POLICY_KEYS) else ()
@@ -124,6 +130,11 @@ class _Reader:
                 raise self.wrong(table, f"'{key}' must hold texts only", key)
         for key in ("dirs", "remove"):
             self.texts(table, key)
+        many = self.take(table, "many", dict, "a table", {})
+        if not all(type(count) is int and 0 < count <= MOST_FILES for count in many.values()):
+            raise self.wrong(
+                table, f"'many' must hold numbers of empty files, up to {MOST_FILES:,} in a folder", "many"
+            )
 
     def case(self, row: Table, around: Mapping[str, Any], why: str) -> Case:
         self.known(row, CASE_KEYS, "a case")

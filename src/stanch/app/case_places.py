@@ -32,6 +32,9 @@ _START = re.compile(
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
+TREE = ("files", "dirs", "many", "symlinks", "hardlinks")
+
+
 class Place:
     """The temporary root of one case. `policy` is the file written for it; relative names start at `workspace`."""
 
@@ -51,7 +54,7 @@ class Place:
         written = self.real(self.policy)
         written.parent.mkdir(parents=True, exist_ok=True)
         written.write_text(self.mapped(text), encoding="utf-8")
-        self.change({key: given[key] for key in ("files", "dirs", "symlinks", "hardlinks") if key in given})
+        self.change({key: given[key] for key in TREE if key in given})
 
     def _copied(self, source: Path) -> tuple[str, str]:
         """The text of a policy file, and where it is put so that a workspace above it is `/repo`."""
@@ -106,6 +109,9 @@ class Place:
         files = tree.get("files", {})
         for path in files:
             self._parent(path).write_text(files[path] if isinstance(files, Mapping) else "", encoding="utf-8")
+        for path, count in tree.get("many", {}).items():
+            for number in range(count):
+                self._parent(f"{path}/{number}").touch()
         for path, target in tree.get("symlinks", {}).items():
             self._parent(path).symlink_to(self.mapped(target))
         for path, existing in tree.get("hardlinks", {}).items():

@@ -6,6 +6,7 @@ A door is a way to ask the engine. The library is one and stands here; others ar
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -81,7 +82,7 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
         for act in case.acts:
             match act:
                 case Judge():
-                    found += held(place, act.expected, door.judge(place, act), f"{act.tool} {_short(str(act.args))}: ")
+                    found += held(place, act.expected, door.judge(place, act), f"{act.tool} {_arguments(act.args)}: ")
                 case Load():
                     found += _loaded(act, door.problems(place), place)
                 case Change():
@@ -135,6 +136,11 @@ def held(place: Place, expected: Expected, told: Told, about: str = "") -> list[
         found.append(Mismatch(f"{about}a rule at {expected.at}", f"a rule at {told.at}"))
     said = place.shown(told.sentence or "")
     return found + [Mismatch(f"{about}a sentence with {text!r}", said) for text in expected.says if text not in said]
+
+
+def _arguments(args: Any) -> str:
+    """The arguments of a call as a person would type them: JSON."""
+    return _short(json.dumps(args, ensure_ascii=False, default=str))
 
 
 def _short(text: str) -> str:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from stanch.app.foreign import LAYER_SECONDS, ask_within
 from stanch.app.stamping import Stamper
 from stanch.gate.context import ContextSources, EffectiveContext, context_for
 from stanch.gate.decide import decide
@@ -19,16 +20,17 @@ from stanch.policy.document import Policy
 from stanch.policy.index import RuleIndex
 from stanch.policy.layers import ORDER, BrokenRules, Failed, Integrity, Layer, PersistedRules, Unbuilt
 from stanch.policy.rule import DEFAULT_GROUP, in_order
-from stanch.policy.walk import THREW, Record, Reply, Restamp, Standing, walk
+from stanch.policy.walk import Record, Reply, Restamp, Standing, walk
 from stanch.values.call import EffectClass, JudgedCall, ToolCall
 from stanch.values.context import RunContext
 from stanch.values.decision import Answer, Decision, Effect, LayerStep
-from stanch.values.fault import BadCall, BadContext
+from stanch.values.fault import BadCall, BadContext, BadInput
 from stanch.values.identity import Source
 from stanch.values.reason import Code, LayerId
 
 Audit = Callable[[JudgedCall, Decision], None]
 INTEGRITY = Integrity()
+ANCHOR_SECONDS = 1.0
 _NEW = tuple.__new__  # WHY: half the cost of calling the named tuple, in the busiest place there is
 
 
@@ -42,8 +44,17 @@ UNSET: Final = _Unset()
 class Engine:
     """A policy, ready to judge. Make one per policy version; sessions are bound from it."""
 
-    def __init__(self, policy: Policy, canonicaliser: Canonicaliser, audit: Audit | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        canonicaliser: Canonicaliser,
+        audit: Audit | None = None,
+        rebuilt: Callable[[], Policy | None] | None = None,
+    ) -> None:
+        """`rebuilt` gives the policy anew where a link that its patterns lead through has been changed, else None."""
         self.policy = policy
+        self._rebuilt = rebuilt
+        self._looked = time.monotonic()
         self.canonicaliser = canonicaliser
         self.audit = audit
         self.stamper = Stamper(policy.tools, canonicaliser)
@@ -67,6 +78,7 @@ class Engine:
         context's. `cwd` is where the session works where its context names no directory. `layers` are further layers,
         asked in the gate's own order. Raises `BadContext` or `BadGrant` for a context that cannot be read.
         """
+        self.refresh()
         source = _source(source)
         sources = ContextSources(
             () if isinstance(context, _Unset) else (context,),
@@ -75,13 +87,30 @@ class Engine:
         )
         effective = EffectiveContext(context_for(sources), self.policy.workspace, self.canonicaliser.directory, cwd)
         wanted = group if group is not None else effective.tool_group_id()
-        stack: list[Layer] = [INTEGRITY, self._rules(wanted, agent, source), *layers]
+        for layer in layers:
+            if not isinstance(getattr(layer, "id", None), LayerId) or layer.id not in ORDER:
+                raise BadInput("a layer needs an id out of the gate's layers")
+        stack: list[Layer] = [INTEGRITY, self.rules(wanted, agent, source), *layers]
         if model is not None:
             stack.append(Unbuilt(LayerId.TIER))
         if self.policy.organization is not None or self._broken_part("organization"):
             stack.append(Unbuilt(LayerId.ORG_RULES))
         stack.sort(key=lambda layer: ORDER.index(layer.id))
-        return Session(self, effective, tuple(stack), tuple(bypasses))
+        return Session(self, effective, tuple(stack), tuple(bypasses), (wanted, agent, source))
+
+    def refresh(self) -> None:
+        """Reads the policy's patterns against the disk again: a link in one may lead elsewhere by now."""
+        self._looked = time.monotonic()
+        policy = self._rebuilt() if self._rebuilt is not None else None
+        if policy is not None:
+            self._indexes = {}
+            self.policy = policy
+
+    def fresh_policy(self) -> Policy:
+        """The policy, read against the disk again where that was more than a second ago."""
+        if time.monotonic() - self._looked > ANCHOR_SECONDS:
+            self.refresh()
+        return self.policy
 
     def check(self, tool: str, arguments: Mapping[str, Any], *, trace: bool = False, **session: Any) -> Decision:
         """The gate's answer to one call of a session made for it alone; takes what `session` takes."""
@@ -97,7 +126,8 @@ class Engine:
             found = self._indexes[group] = RuleIndex(chain)
         return found
 
-    def _rules(self, group: str | None, agent: str | None, source: Source | None) -> Layer:
+    def rules(self, group: str | None, agent: str | None, source: Source | None) -> Layer:
+        """The layer of the persisted rules for such a session."""
         wanted = DEFAULT_GROUP if group is None else group
         own = self.policy.groups.get(wanted)
         broken = self.policy.broken or self.policy.groups[DEFAULT_GROUP].broken or (own.broken if own else None)
@@ -119,9 +149,15 @@ class Session:
     """One session bound to one policy version: what it may do, asked call by call."""
 
     def __init__(
-        self, engine: Engine, context: EffectiveContext, layers: tuple[Layer, ...], bypasses: tuple[Bypass, ...]
+        self,
+        engine: Engine,
+        context: EffectiveContext,
+        layers: tuple[Layer, ...],
+        bypasses: tuple[Bypass, ...],
+        who: tuple[str | None, str | None, Source | None],
     ) -> None:
         self.engine, self.context, self.layers, self.bypasses = engine, context, layers, bypasses
+        self._who, self._policy = who, engine.policy
         self._base = context.effective_working_dir()
         self._judged = engine.stamper.judged
         self._version = engine.policy.version
@@ -143,6 +179,8 @@ class Session:
         the session was granted does not move along. Raises `BadCall` where the call cannot be read at all. Tracing
         never changes the answer.
         """
+        if self.engine.fresh_policy() is not self._policy:
+            self._rebind()
         base = self._base if cwd is None else self._moved(cwd)
         call = self._judged(ToolCall(tool, arguments, call_id), base, self._matters)
         tracing = Tracing() if trace else None
@@ -156,6 +194,12 @@ class Session:
         if self.engine.audit is not None:
             self.engine.audit(call, decision)
         return decision
+
+    def _rebind(self) -> None:
+        self._policy = self.engine.policy
+        rules = self.engine.rules(*self._who)
+        self.layers = tuple(rules if layer.id is LayerId.PERSISTED_RULES else layer for layer in self.layers)
+        self._rules = rules if isinstance(rules, PersistedRules) else None
 
     def _matters(self, tool: str, cls: EffectClass) -> bool:
         return self._rules is not None and self._rules.may_refuse(tool, cls, declared=True)
@@ -174,22 +218,27 @@ class Tracing:
         self._said: list[LayerStep] = []
         self._last = time.perf_counter()
 
-    def __call__(self, layer: LayerId, said: Sequence[Answer | None]) -> None:
+    def __call__(self, layer: LayerId, said: Sequence[Answer | None], *, rewrote: bool = False) -> None:
         """Takes down one layer's answer: its strongest, if any."""
         now = time.perf_counter()
         strongest = None
         for answer in said:
             if answer is not None and (strongest is None or answer.strength > strongest.strength):
                 strongest = answer
-        self._said.append(_NEW(LayerStep, (layer, True, strongest, (now - self._last) * 1e6)))
+        self._said.append(_NEW(LayerStep, (layer, True, strongest, (now - self._last) * 1e6, rewrote)))
         self._last = now
 
     def steps(self, relaxed: Sequence[Answer | None]) -> tuple[LayerStep, ...]:
-        """Every layer of the gate in order, those that were not asked among them, and relaxation where it spoke."""
+        """Every layer that was asked, as it was, with those that were not there, and relaxation where it spoke.
+
+        After a rewrite, the layers that were asked again stand again, behind the first round.
+        """
         steps = self._said
-        if len(steps) < len(ORDER):
-            asked_ids = {step.layer for step in steps}
-            steps = sorted([*steps, *(s for s in _NOT_THERE if s.layer not in asked_ids)], key=_in_order)
+        asked = {step.layer for step in steps}
+        if len(asked) < len(ORDER):
+            absent = [step for step in _NOT_THERE if step.layer not in asked]
+            last_round = 1 + max((at for at, step in enumerate(steps) if step.rewrote), default=-1)
+            steps = [*steps[:last_round], *sorted([*steps[last_round:], *absent], key=_in_order)]
         for answer in relaxed:
             if answer is not None and answer.layer is LayerId.RELAXATION:
                 return (*steps, LayerStep(LayerId.RELAXATION, True, answer))
@@ -226,10 +275,7 @@ def drive(
             except BadCall:
                 reply = Failed("it rewrote the arguments into something that cannot be read")
         else:
-            try:
-                reply = request.ask(call)
-            except Exception:  # a layer is somebody else's code
-                reply = THREW
+            reply = ask_within(request, call, LAYER_SECONDS)
         request = run.send(reply)
     return call, request
 

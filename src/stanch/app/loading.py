@@ -6,6 +6,9 @@ Settles where a policy's paths start and which files are protected. Does not set
 from __future__ import annotations
 
 import os
+import pwd
+import stat
+from dataclasses import replace
 from pathlib import Path
 
 from stanch.app.engine import Audit, Engine
@@ -13,8 +16,8 @@ from stanch.host.audit import AuditLog
 from stanch.paths.canonical import Canonicaliser
 from stanch.paths.protected import Protected
 from stanch.policy.building import build
-from stanch.policy.document import Document, parse
-from stanch.values.fault import BadInput
+from stanch.policy.document import Document, Policy, parse
+from stanch.values.fault import BadInput, Problem
 
 POLICY_FILE = "stanch.toml"
 STATE_DIRECTORY = ".stanch"
@@ -43,13 +46,23 @@ def open_engine(
 def read_document(path: Path) -> Document:
     """The document of a policy file. Raises `BadInput` where there is no such file, or it is no text."""
     try:
-        if path.stat().st_size > MAX_POLICY_BYTES:
-            raise BadInput(f"the policy file {path} is larger than 64 MiB")
-        return parse(path.read_text(encoding="utf-8"), path.name)
-    except UnicodeDecodeError:
-        raise BadInput(f"the policy file {path} is no UTF-8 text") from None
+        with open(path, "rb", opener=_without_waiting) as file:
+            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            raw = file.read(MAX_POLICY_BYTES + 1) if regular else b""
     except OSError as error:
         raise BadInput(f"the policy file {path} cannot be read: {(error.strerror or 'unknown').lower()}") from None
+    if not regular:
+        raise BadInput(f"the policy file {path} is no regular file")
+    if len(raw) > MAX_POLICY_BYTES:
+        raise BadInput(f"the policy file {path} is larger than 64 MiB")
+    try:
+        return parse(raw.decode("utf-8-sig"), path.name)
+    except UnicodeDecodeError:
+        raise BadInput(f"the policy file {path} is no UTF-8 text") from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def engine_for(document: Document, folder: Path, file: Path | None, *, audit: Audit | None = None) -> Engine:
@@ -60,8 +73,34 @@ def engine_for(document: Document, folder: Path, file: Path | None, *, audit: Au
     finder = Canonicaliser()
     home = canonical_home(finder)
     workspace = workspace_of(document, folder, home, finder)
-    policy = build(document, workspace=workspace, home=home, anchor=lambda path: _real(finder, path))
-    return Engine(policy, Canonicaliser(protected_by(workspace, file, finder), finder.folding), audit)
+    anchors = Anchors(finder)
+    policy = build(document, workspace=workspace, home=home, anchor=anchors)
+    if not os.path.isdir(workspace):
+        line = next((at for at, text in enumerate(document.text.splitlines(), 1) if text.startswith("workspace")), 1)
+        missing = Problem(line, "workspace", f"the workspace {workspace} is no directory that is there", warning=True)
+        policy = replace(policy, problems=(*policy.problems, missing))
+
+    def rebuilt() -> Policy | None:
+        return build(document, workspace=workspace, home=home, anchor=anchors) if anchors.moved() else None
+
+    return Engine(policy, Canonicaliser(protected_by(workspace, file, finder), finder.folding), audit, rebuilt)
+
+
+class Anchors:
+    """Where the literal heads of the policy's patterns really lie, links followed, and whether that is still so."""
+
+    def __init__(self, finder: Canonicaliser) -> None:
+        self._finder = finder
+        self._real: dict[str, str] = {}
+
+    def __call__(self, path: str) -> str:
+        """Where the path really lies now."""
+        self._real[path] = real = _real(self._finder, path)
+        return real
+
+    def moved(self) -> bool:
+        """True where some head lies elsewhere than when it was last asked for."""
+        return any(_real(self._finder, path) != real for path, real in self._real.items())
 
 
 def workspace_of(document: Document, folder: Path, home: str, finder: Canonicaliser) -> str:
@@ -71,7 +110,7 @@ def workspace_of(document: Document, folder: Path, home: str, finder: Canonicali
         raise BadInput(f"the folder {folder} cannot be read: {base.detail}")
     named = document.workspace
     if named is None:
-        if base.path in ("/", home):
+        if base.path in ("/", home, *(entry.pw_dir for entry in pwd.getpwall())):
             raise BadInput(f'the workspace would be {base.path}: name it in a policy with workspace = "{base.path}"')
         return base.path
     stamp = finder.directory(named, base.path)
@@ -90,6 +129,9 @@ def canonical_home(finder: Canonicaliser) -> str:
 def protected_by(workspace: str, file: Path | None, finder: Canonicaliser) -> Protected:
     """The table of protected places: the state directory, and the policy file where it really lies."""
     state = {f"{workspace}/{STATE_DIRECTORY}"}
+    real = finder.stamp(f"{workspace}/{STATE_DIRECTORY}", "/")
+    if real.refusal is None:
+        state.add(real.path)
     steering: set[str] = set()
     if file is not None:
         for path in (file.absolute(), file.absolute().parent / STATE_DIRECTORY):

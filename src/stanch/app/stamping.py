@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 
 from stanch.app.below import look_below
@@ -23,6 +24,9 @@ from stanch.values.reason import Code
 _NEW = tuple.__new__  # WHY: half the cost of calling the named tuple, in the busiest place there is
 _WRITE = EffectClass.WRITE
 _NO_EFFECT = (CallEffect(None),)
+LONGEST_TOOL_NAME = 256
+MOST_TARGETS = 1_000
+MOST_STRINGS = 20_000
 _CANNOT_NAME = frozenset({"file name too long", "not a directory", "a NUL byte", "longer than 4,096 bytes"})
 
 
@@ -40,7 +44,7 @@ class Stamper:
         self._tools = tools
         self._canonicaliser = canonicaliser
         self._plain = {
-            name: tuple((cls, key, cls is _WRITE) for cls, key in plain)
+            name: (*plain, plain[0] is _WRITE, tool, server_of(name))
             for name, tool in tools.items()
             if (plain := tool.plain) is not None
         }
@@ -57,24 +61,29 @@ class Stamper:
             raise BadCall("a call needs a tool's name")
         if not isinstance(arguments, Mapping):
             raise BadCall(f"the arguments of {name} must be an object")
-        tool = self._tools.get(name) or tool_named(name, self._tools)
-        if tool is None:
-            return self._undeclared(call, base)
+        if len(name) > LONGEST_TOOL_NAME:
+            raise BadCall(f"a tool's name of more than {LONGEST_TOOL_NAME} characters")
         plain = self._plain.get(name)
-        if plain is not None and len(plain) == 1:
-            cls, key, write = plain[0]
+        if plain is not None:
+            cls, key, others, write, tool, server = plain
             path = arguments.get(key)
-            if type(path) is str and path and path[0] != "~":
+            alone = not (others and any(other in arguments for other in others))
+            if type(path) is str and path and path[0] != "~" and (tool.builtin or ".." not in path) and alone:
                 stamp = self._canonicaliser.stamp(path, base, write=write)
                 effect = _NEW(CallEffect, (cls, key, stamp, False, "", None))
-                return _NEW(JudgedCall, (call, (effect,), True, tool.builtin, tool.category, None))
-        effects = self._declared(name, tool, arguments, base, matters)
-        return JudgedCall(call, effects or _NO_EFFECT, True, tool.builtin, tool.category, server_of(name))
+                return _NEW(JudgedCall, (call, (effect,), True, tool.builtin, tool.category, server))
+        found = tool_named(name, self._tools)
+        if found is None:
+            return self._undeclared(call, base)
+        effects = self._declared(name, found, arguments, base, matters)
+        return JudgedCall(call, effects or _NO_EFFECT, True, found.builtin, found.category, server_of(name))
 
     def _declared(
         self, name: str, tool: Tool, arguments: Mapping[str, Any], base: str, matters: Matters
     ) -> tuple[CallEffect, ...]:
-        raw = list(targets_of(tool, arguments))
+        raw = list(islice(targets_of(tool, arguments), MOST_TARGETS + 1))
+        if len(raw) > MOST_TARGETS:
+            raise BadCall(f"a call that names more than {MOST_TARGETS:,} targets")
         written = {target.path for target in raw if target.cls is _WRITE}
         stamps: dict[tuple[str, bool], list[Stamp]] = {}
         effects = []
@@ -84,7 +93,7 @@ class Stamper:
                 continue
             known = (target.path, target.root)
             if known not in stamps:
-                stamps[known] = self._readings(target, tool.expands_home, base, write=target.path in written)
+                stamps[known] = self._readings(target, tool, base, write=target.path in written)
             reaching = target.recursive and not tool.builtin
             for stamp in stamps[known]:
                 effect = CallEffect(target.cls, target.argument, stamp)
@@ -103,32 +112,56 @@ class Stamper:
             return effect
         return effect._replace(below=look_below(stamp.path, only=target.only, folders=writes))
 
-    def _readings(self, target: RawTarget, expands: bool | None, base: str, *, write: bool) -> list[Stamp]:
-        """The stamp of a target; two where it is not known whether the tool expands a leading `~`."""
+    def _readings(self, target: RawTarget, tool: Tool | None, base: str, *, write: bool) -> list[Stamp]:
+        """The stamp of a target, and a second one where it is not known how the tool reads the path.
+
+        That is a leading `~`, which some expand and some do not, and a `..` behind a link, which the kernel takes from
+        where the link leads and many programs from where it stands.
+        """
         path = target.path or ""
         if target.refused:
             return [Stamp(path, refusal=Code.PATH_UNREADABLE, detail=target.refused)]
         if not path and not target.root:
             return [Stamp(path, refusal=Code.PATH_UNREADABLE, detail="an empty path")]
-        if not path.startswith("~"):
-            return [self._canonicaliser.stamp(path, base, write=write)]
-        readings = {True: [expand_home(path)], False: [f"./{path}"], None: [expand_home(path), f"./{path}"]}[expands]
-        found = [self._canonicaliser.stamp(reading, base, write=write) for reading in readings]
-        return [stamp._replace(requested=path) for stamp in found]
+        readings = [path]
+        if path.startswith("~"):
+            expands = tool.expands_home if tool is not None else None
+            readings = {True: [expand_home(path)], False: [f"./{path}"], None: [expand_home(path), f"./{path}"]}[
+                expands
+            ]
+        if ".." in path and (tool is None or not tool.builtin):
+            readings += [os.path.normpath(os.path.join(base, reading)) for reading in readings]
+        stamps: dict[str, Stamp] = {}
+        for reading in readings:
+            stamp = self._canonicaliser.stamp(reading, base, write=write)
+            stamps.setdefault(stamp.path + "\0" + stamp.detail, stamp._replace(requested=path))
+        return list(stamps.values())
 
     def _undeclared(self, call: ToolCall, base: str) -> JudgedCall:
-        """All four effects on every argument that looks like a path or names something that exists."""
-        stamps: dict[str, Stamp] = {}
-        for text in strings_of(call.arguments):
-            if looks_like_path(text) or self._exists(text, base):
-                for stamp in self._undeclared_readings(text, base):
-                    stamps.setdefault(stamp.path + "\0" + stamp.detail, stamp)
-        targets: list[Stamp | None] = list(stamps.values()) or [None]
-        effects = tuple(CallEffect(cls, "", stamp) for stamp in targets for cls in EffectClass)
+        """All four effects on every argument that looks like a path or names something that exists.
+
+        What is no name of anything that is there is shown by its argument's name: it may be any text.
+        """
+        stamps: dict[str, tuple[Stamp, str]] = {}
+        seen = 0
+        for key, value in call.arguments.items():
+            for text in strings_of(value):
+                seen += 1
+                if seen > MOST_STRINGS or len(stamps) > MOST_TARGETS:
+                    raise BadCall(
+                        f"a call of an undeclared tool with more than {MOST_TARGETS:,} texts that may be paths"
+                    )
+                if looks_like_path(text) or self._exists(text, base):
+                    for stamp in self._undeclared_readings(text, base):
+                        shown = "" if os.path.lexists(stamp.path) else f"the argument '{_short(key)}' of {call.tool}"
+                        stamps.setdefault(stamp.path + "\0" + stamp.detail, (stamp, shown))
+        targets: list[tuple[Stamp | None, str]] = list(stamps.values()) or [(None, "")]
+        effects = tuple(CallEffect(cls, "", stamp, False, shown) for stamp, shown in targets for cls in EffectClass)
         server = server_of(call.tool)
         return JudgedCall(call, effects, False, False, Category.MCP if server else None, server)
 
     def _undeclared_readings(self, text: str, base: str) -> list[Stamp]:
+        """The stamps of a text as a path: as the kernel reads it, and as a program may tidy it up first."""
         target = RawTarget(_WRITE, "", text)
         if uri.is_file_uri(text):
             try:
@@ -136,6 +169,9 @@ class Stamper:
             except uri.BadUri as why:
                 target = RawTarget(_WRITE, "", text, refused=str(why))
         found = self._readings(target, None, base, write=True)
+        plain = os.path.normpath(text.partition("\0")[0])
+        if plain != text and not uri.is_file_uri(text):
+            found += self._readings(RawTarget(_WRITE, "", plain), None, base, write=True)
         return [stamp for stamp in found if stamp.detail not in _CANNOT_NAME]
 
     def _exists(self, text: str, base: str) -> bool:
@@ -145,3 +181,8 @@ class Stamper:
             return os.path.lexists(f"{base}/{text}")
         except (OSError, ValueError):
             return False
+
+
+def _short(key: object) -> str:
+    text = str(key)
+    return text if len(text) <= 64 else text[:64] + "…"

@@ -72,5 +72,16 @@ def visible(text: str) -> str:
     return "".join(c if c == " " or not _hidden(c) else c.encode("unicode_escape").decode() for c in text)
 
 
+# Characters that show as nothing without being in a category that says so: fillers, joiners, variation selectors.
+_BLANK = frozenset(
+    chr(code)
+    for first, last in (
+        (0x34F, 0x34F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x2800, 0x2800), (0x3164, 0x3164),
+        (0xFE00, 0xFE0F), (0xFFA0, 0xFFA0), (0xE0000, 0xE0FFF),
+    )
+    for code in range(first, last + 1)
+)  # fmt: skip
+
+
 def _hidden(char: str) -> bool:
-    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs")
+    return char in _BLANK or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs")

@@ -62,7 +62,7 @@ class AuditLog:
 def line(call: JudgedCall, decision: Decision, now: float) -> str:
     """The line: when (epoch seconds), which call and tool, what it touches, the answer, why, the policy's version."""
     answer, rule = decision.answer, decision.answer.rule
-    touches = ",".join([_quoted(e.stamp.path or e.stamp.requested) for e in call.effects if e.stamp is not None])
+    touches = ",".join(dict.fromkeys([_quoted(decision.named(e)) for e in call.effects if e.stamp is not None]))
     said = f'{{"group":{_quoted(rule.group)},"id":{rule.id}}}' if rule is not None else "null"
     return (
         f'{{"at":{now:.6f},"call":{_quoted(call.call.id)},"tool":{_quoted(call.call.tool)},"touches":[{touches}],'

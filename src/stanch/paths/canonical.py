@@ -47,7 +47,6 @@ class Canonicaliser:
         self.use_kernel = kernel.available() if use_kernel is None else use_kernel
         self._guarded = self.protected.roots
         self._folds = self.folding.folds if self.folding.roots else None
-        self._own = f"/proc/{os.getpid()}"
 
     def stamp(self, requested: str, base: str, *, write: bool = False) -> Stamp:
         """The stamp of a path read against the canonical directory `base`; never raises for a bad path.
@@ -78,12 +77,24 @@ class Canonicaliser:
                 canonical, links = self._resolve(path, raw, write)
         except Unreadable as why:
             return _unreadable(requested, str(why))
-        refusal = None
-        if write or canonical.startswith(self._guarded):
-            refusal = self.protected.refusal(canonical, write=write)
-        key = canonical if canonical.isascii() else unicodedata.normalize("NFC", canonical)
         folded = self._folds is not None and self._folds(canonical)
+        refusal = None
+        if write or folded or canonical.startswith(self._guarded):
+            refusal = self._protection(path, canonical, links, write=write, folded=folded)
+        key = canonical if canonical.isascii() else unicodedata.normalize("NFC", canonical)
         return _NEW(Stamp, (requested, canonical, key, folded, links, refusal, ""))
+
+    def _protection(self, path: str, canonical: str, links: int, *, write: bool, folded: bool) -> Code | None:
+        """Why it is out of reach: where it really lies, as it was written, in any letter case, or by another name."""
+        for reading in (canonical, os.path.normpath(path)):
+            refusal = self.protected.refusal(reading, write=write)
+            if refusal is None and folded:
+                refusal = self.protected.refusal(reading.casefold(), write=write, folded=True)
+            if refusal is not None:
+                return refusal
+        if write and links > 1 and any(_same_file(canonical, root) for root in self.protected.roots):
+            return Code.PATH_PROTECTED
+        return None
 
     def directory(self, requested: str, base: str) -> Stamp:
         """The stamp of a directory named in a policy or a context: `~` is expanded, an empty path is `base`."""
@@ -108,6 +119,8 @@ class Canonicaliser:
                     os.close(fd)
                 if named.startswith(b"/") and not named.endswith(b" (deleted)"):
                     return self._ours(_text(named)), links
+            elif kernel.last_errno() == errno.ELOOP:
+                raise Unreadable("a loop of links, or a link that means something else to each process")
         elif code == errno.ENOENT and self._only_leaf_missing(path):
             return self._ours(_squeeze(path)), 0
         elif code not in (errno.ENOENT, errno.ENOSYS, errno.EPERM, errno.EAGAIN):
@@ -133,9 +146,10 @@ class Canonicaliser:
         return missing
 
     def _by_steps(self, raw: bytes, write: bool) -> tuple[str, int]:
-        path = self._ours(_text(resolve(raw)))
-        if len(path) > MAX_PATH_BYTES:
+        resolved = resolve(raw)
+        if len(resolved) > MAX_PATH_BYTES:
             raise Unreadable("longer than 4,096 bytes")
+        path = self._ours(_text(resolved))
         links = 0
         if write:
             try:
@@ -147,9 +161,17 @@ class Canonicaliser:
 
     def _ours(self, path: str) -> str:
         """The same path; refused where it names this very process, since another process would read it otherwise."""
-        if path.startswith("/proc/") and (path == self._own or path.startswith(self._own + "/")):
+        own = f"/proc/{os.getpid()}"
+        if path == own or path.startswith(own + "/"):
             raise Unreadable("a path that means something else to each process")
         return path
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        return os.path.samestat(os.lstat(one), os.lstat(other))
+    except OSError:
+        return False
 
 
 def _count(fd: int) -> int:

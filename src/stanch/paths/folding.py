@@ -6,29 +6,17 @@ Settles which mounts fold case. Does not settle how patterns are compared (`path
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 
 # File systems that may fold case on Linux. Others are not probed: they cannot.
-_MAY_FOLD = {
-    "vfat",
-    "msdos",
-    "exfat",
-    "ntfs",
-    "ntfs3",
-    "fuseblk",
-    "cifs",
-    "smb3",
-    "hfs",
-    "hfsplus",
-    "apfs",
-    "9p",
-    "jfs",
-}
+_MAY_FOLD = frozenset({"vfat", "msdos", "exfat", "ntfs", "ntfs3", "fuseblk", "cifs", "smb3", "hfs", "hfsplus", "apfs"})
+_MAY_FOLD |= {"9p", "jfs", "virtiofs", "vboxsf", "prl_fs"}
 
 
 def probe(directory: str) -> bool:
-    """True where a name in the directory is also found in the other letter case. A directory without letters: False."""
+    """False where a name in the directory is not found in the other letter case; True where it is, or none can tell."""
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
@@ -36,8 +24,8 @@ def probe(directory: str) -> bool:
                 if other != entry.name:
                     return _same(entry.path, os.path.join(directory, other))
     except OSError:
-        return False
-    return False
+        return True
+    return True
 
 
 def _same(one: str, other: str) -> bool:
@@ -52,12 +40,17 @@ def candidates() -> list[str]:
     if sys.platform != "linux":
         return ["/"]
     found = []
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
+    with open("/proc/self/mountinfo", "rb") as table:
         for line in table:
-            left, _, right = line.partition(" - ")
-            if right.split(" ", 1)[0] in _MAY_FOLD:
-                found.append(left.split(" ")[4].encode().decode("unicode_escape"))
+            left, _, right = line.partition(b" - ")
+            if right.split(b" ", 1)[0].decode("ascii", "replace") in _MAY_FOLD:
+                mount = re.sub(rb"\\([0-7]{3})", _unescaped, left.split(b" ")[4])
+                found.append(mount.decode("utf-8", "replace"))
     return found
+
+
+def _unescaped(octal: re.Match[bytes]) -> bytes:
+    return bytes([int(octal[1], 8)])
 
 
 class FoldingMounts:

@@ -43,9 +43,13 @@ def open_judged(stamp: Stamp, flags: int, mode: int = 0o666, *, parents: bool = 
     if refusal is not None:
         os.close(fd)
         return refusal
-    os.set_blocking(fd, True)
-    if truncate:
-        os.ftruncate(fd, 0)
+    try:
+        os.set_blocking(fd, True)
+        if truncate:
+            os.ftruncate(fd, 0)
+    except OSError:
+        os.close(fd)
+        raise
     return fd
 
 

@@ -130,32 +130,6 @@ def is_span(part: Part) -> bool:
     return part.wild and part.text == _SPAN
 
 
-def fits(parts: tuple[Part, ...], names: list[str]) -> bool:
-    """True where the parts match exactly these components, no more and no fewer. For one directory at a time."""
-    reached = {0}
-    for name in names:
-        onward: set[int] = set()
-        for at in _skipping_spans(parts, reached):
-            if at < len(parts):
-                part = parts[at]
-                if is_span(part):
-                    onward.add(at)
-                elif component(part.text)(name) if part.wild else part.text == name:
-                    onward.add(at + 1)
-        reached = onward
-    return len(parts) in _skipping_spans(parts, reached)
-
-
-def _skipping_spans(parts: tuple[Part, ...], reached: set[int]) -> set[int]:
-    out = set(reached)
-    for at in reached:
-        after = at
-        while after < len(parts) and is_span(parts[after]):
-            after += 1
-            out.add(after)
-    return out
-
-
 @lru_cache(maxsize=1 << 15)
 def _made(parts: tuple[Part, ...]) -> PathPattern:
     if any(part.wild for part in parts):

@@ -9,27 +9,35 @@ from dataclasses import dataclass, field
 
 from stanch.values.reason import Code
 
-# Places below any directory whose content is run by a program that trusts it: writing there is running code later.
+# Places whose content is run by a program that trusts it: writing there is running code later. The second column says
+# whether all below the place counts; with False, writing the place itself: what it is replaced by would be trusted.
 _RUN_LATER = (
     ("/.git", False),
-    ("/.claude", False),
-    ("/.codex", False),
-    ("/.gemini", False),
-    ("/.opencode", False),
-    ("/.mcp.json", False),
-    ("/.git/hooks", True),
+    (".git/hooks", True),
     ("/.git/config", False),
+    ("/.git/config.worktree", False),
+    ("/.git/commondir", False),
     ("/.git/info/attributes", False),
+    ("/.claude", False),
     ("/.claude/settings.json", False),
     ("/.claude/settings.local.json", False),
     ("/.claude/hooks", True),
+    ("/.codex", False),
     ("/.codex/config.toml", False),
     ("/.codex/hooks", True),
     ("/.codex/hooks.json", False),
+    ("/.gemini", False),
     ("/.gemini/settings.json", False),
+    ("/.gemini/hooks", True),
+    ("/.opencode", False),
     ("/.opencode/plugin", True),
     ("/.opencode/plugins", True),
+    ("/opencode.json", False),
+    ("/opencode.jsonc", False),
+    ("/.mcp.json", False),
 )
+_INSIDE_GIT = ("/.git/modules/", "/.git/worktrees/")
+_GIT_STEERING = ("/config", "/config.worktree", "/commondir", "/gitdir", "/hooks")
 
 
 STEERING_NAME = "/stanch.toml"
@@ -50,13 +58,19 @@ class Protected:
     def __post_init__(self) -> None:
         object.__setattr__(self, "roots", (*self.state, *self.steering))
 
-    def refusal(self, path: str, *, write: bool) -> Code | None:
-        """`path_protected` for Stanch's own state, `runs_code` for a write where code is run later, else None."""
-        if path.startswith(self.roots) and self._covers(self.roots if write else self.state, path):
+    def refusal(self, path: str, *, write: bool, folded: bool = False) -> Code | None:
+        """`path_protected` for Stanch's own state, `runs_code` for a write where code is run later, else None.
+
+        `folded` compares without letter case; the path is then a case-folded one.
+        """
+        roots = self.roots if write else self.state
+        if folded:
+            roots = tuple(root.casefold() for root in roots)
+        if path.startswith(roots) and self._covers(roots, path):
             return Code.PATH_PROTECTED
         if write and path.endswith(STEERING_NAME):
             return Code.PATH_PROTECTED
-        if write and "/." in path and runs_code(path):
+        if write and ("/." in path or ".git/" in path or "/opencode.json" in path) and runs_code(path):
             return Code.RUNS_CODE
         return None
 
@@ -78,4 +92,5 @@ def runs_code(path: str) -> bool:
             if end == len(path) or (below and path[end] == "/"):
                 return True
             at = path.find(place, end)
-    return "/.git/modules/" in path and ("/hooks/" in path or path.endswith(("/config", "/hooks")))
+    inside = any(place in path for place in _INSIDE_GIT)
+    return inside and ("/hooks/" in path or path.endswith(_GIT_STEERING))

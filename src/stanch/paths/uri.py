@@ -5,6 +5,7 @@ Settles how far a URI is decoded. Does not settle what the path means (`paths.ca
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote
 
 _ROUNDS = 8
@@ -14,14 +15,30 @@ class BadUri(ValueError):
     """A URI that names no local path without doubt; the argument says why in a few words."""
 
 
+def tidied(text: str) -> str:
+    """The text as readers of URIs take it: no blanks or controls at its ends, no tabs or line breaks inside."""
+    return re.sub(r"[\t\r\n]", "", text.strip("".join(map(chr, range(33)))))
+
+
 def is_file_uri(text: str) -> bool:
-    """True for a text that starts with `file:`, in any letter case."""
-    return text[:5].lower() == "file:"
+    """True for a text that is a `file:` URI to whoever reads URIs, in any letter case."""
+    return tidied(text[:64])[:5].lower() == "file:"
 
 
 def is_web_url(text: str) -> bool:
     """True for an `http` or `https` URL."""
-    return text[:7].lower() == "http://" or text[:8].lower() == "https://"
+    return re.match(r"https?://", text, re.IGNORECASE) is not None
+
+
+def has_scheme(text: str) -> bool:
+    """True for a text that starts with the name of a scheme."""
+    return re.match(r"[a-z][a-z0-9+.-]*:", tidied(text), re.IGNORECASE) is not None
+
+
+def hides_file(text: str) -> bool:
+    """True for an address that is not a web page's and wraps a `file:` URI, as `view-source:file:` does."""
+    plain = tidied(text).lower()
+    return not is_web_url(plain) and "file:" in plain[1:]
 
 
 def path_of(uri: str) -> str:
@@ -29,7 +46,9 @@ def path_of(uri: str) -> str:
 
     A separator or a `..` that only decoding brings out is refused, and so are another host, a query and a fragment.
     """
-    rest = uri[5:]
+    rest = tidied(uri)[5:]
+    if "\\" in rest:
+        raise BadUri("a file URI with a backslash, which some take for a separator")
     if "?" in rest or "#" in rest:
         raise BadUri("a file URI with a query or a fragment")
     if rest.startswith("//"):

@@ -202,7 +202,8 @@ class _Builder:
 
     def defaults(self) -> tuple[dict[str, RunContext], dict[str, RunContext]]:
         found: tuple[dict[str, RunContext], dict[str, RunContext]] = ({}, {})
-        groups = self.document.values.get("groups", ())
+        written = self.document.values.get("groups", ())
+        groups = written if isinstance(written, list) else ()
         known_groups = {g.get("id") for g in groups if isinstance(g, dict)} | {DEFAULT_GROUP}
         for kind, into in zip(("agent", "source"), found, strict=True):
             for name, row in self.below("sessions", "defaults", kind).items():

@@ -16,7 +16,9 @@ class Form(StrEnum):
 
     PATH = "path"  # a path, or a list of paths
     GLOB = "glob"  # a glob whose literal head is the place that is searched
-    PATCH = "patch"  # a patch whose headers name paths
+    PATCH = "patch"  # a patch in any format, whose headers name paths
+    ENVELOPE = "envelope"  # a patch in the format of coding agents: `*** Begin Patch`
+    REVISION = "revision"  # a revision of git; `REV:path` names a path
     URI = "uri"  # a URI; `file:` is a path
     URL = "url"  # an address on a network; a `file:` URL is a read
     COMMAND = "command"  # a shell command
@@ -42,16 +44,32 @@ class DeclaredEffect:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that somebody has described. `expands_home`: None where it is not known whether it expands `~` itself."""
+    """A tool that somebody has described.
+
+    `expands_home`: None where it is not known whether it expands `~` itself. `others` are the arguments that name no
+    target: of a tool whose target may be left out, any further argument that looks like a path is taken for one.
+    """
 
     name: str
     effects: tuple[DeclaredEffect, ...]
     category: Category | None = None
     builtin: bool = False
     expands_home: bool | None = None
+    others: frozenset[str] = frozenset()
 
     @property
-    def plain(self) -> tuple[tuple[EffectClass, str], ...] | None:
-        """(class, key) for each effect where every target is one plain argument that must be a path; else None."""
-        simple = all(e.form is Form.PATH and e.argument.isidentifier() and not e.optional for e in self.effects)
-        return tuple((e.cls, e.argument) for e in self.effects) if simple and self.effects else None
+    def plain(self) -> tuple[EffectClass, str, tuple[str, ...]] | None:
+        """The class, the argument and its other names, where the one effect has one plain path for its target."""
+        if len(self.effects) != 1:
+            return None
+        effect = self.effects[0]
+        names = effect.argument.split("|")
+        simple = effect.form is Form.PATH and not effect.optional and not effect.recursive
+        return (effect.cls, names[0], tuple(names[1:])) if simple and all(n.isidentifier() for n in names) else None
+
+    @property
+    def arguments(self) -> frozenset[str]:
+        """The top-level arguments that the declaration speaks of."""
+        named = {way.split(".")[0].removesuffix("[]") for e in self.effects for way in e.argument.split("|")}
+        filters = {name for e in self.effects for name in (*e.only.split("|"), e.within)}
+        return self.others | named | filters

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stanch.policy.declared import Tool
+from stanch.policy.meant import toml_hint
 from stanch.policy.rule import Group
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
@@ -83,4 +84,8 @@ def parse(text: str, file: str) -> Document:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         message = str(error).split(" (at ")[0]
         line = int(found[1]) if found else text.count("\n") + 1
-        return Document(file, text, {}, Problem(line, "", f"this is not TOML: {message.lower()}"))
+        hint = toml_hint(text.split("\n")[line - 1] if found else "", message.lower())
+        return Document(file, text, {}, Problem(line, "", f"this is not TOML: {message.lower()}{hint and f'; {hint}'}"))
+    except (ValueError, RecursionError):
+        message = "this cannot be read: something in it is nested too deep, or a number is too long"
+        return Document(file, text, {}, Problem(1, "", message))

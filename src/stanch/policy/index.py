@@ -15,6 +15,7 @@ that is out of date can answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from stanch.paths.pattern import glob
 from stanch.policy.path_bits import NOTHING, PathBits, bits_of
@@ -94,7 +95,8 @@ class RuleIndex:
     """The index of one ordered list of rules: those of the session's group, then those of `default`.
 
     Mandatory rules come first, denies before asks, so that the highest bit is always the one that decides. Rules with a
-    command condition are kept apart, in order, since a path index cannot settle them.
+    command condition are kept apart in `commanded`, since no path settles them; `strict_commands` has those of them
+    that deny or ask, without the condition.
     """
 
     def __init__(self, chain: Sequence[Rule]) -> None:
@@ -104,6 +106,8 @@ class RuleIndex:
         self.rules: tuple[Rule, ...] = (*must, *(r for r in plain if not r.mandatory))
         self.mandatory = len(must)
         self.commanded = tuple(rule for rule in chain if rule.command is not None)
+        strict = [replace(rule, command=None) for rule in self.commanded if rule.action is not Effect.ALLOW]
+        self.strict_commands = RuleIndex(strict) if strict else None
         self.answers = Answers(self.rules)
         self._kinds = _Kinds(self.rules)
         self._strict = sum(bit for bit, rule in bits_of(self.rules) if rule.action is Effect.DENY or rule.mandatory)
@@ -127,7 +131,7 @@ class RuleIndex:
                 bits &= pathless
             elif bits:
                 cut = key.rfind("/")
-                fit, tail = paths[key[:cut]]
+                fit, tail, _ = paths[key[:cut]]
                 name = key[cut + 1 :]
                 if name in names:
                     fit |= names[name]

@@ -6,7 +6,8 @@ own.
 A row: name, category, effects. An effect: class, then `:` and the argument that names its target. `a|b` is either
 argument, `[]` each item of a list, `?` may be left out (the working directory then), `/` all that lies below too, with
 the argument behind it naming the files, and `(form)` how it names the target where that is no plain path. `-` is no
-effect at all. A name that ends in `__*` stands for every tool of an MCP server that has no row of its own.
+effect at all, and `-a|b` names arguments that name no target. A name that ends in `__*` stands for every tool of an
+MCP server that has no row of its own.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from stanch.values.call import Category, EffectClass
 
 # ABSENT: the store tools (files_*, knowledge_*, tables_*, runs_*): they are rows here once they exist.
 _BUILTIN = """
-read_file        filesystem     read:path
-list_files       filesystem     read:path?
-grep_files       filesystem     read:path?
-write_file       filesystem     write:path
-edit_file        filesystem     read:path write:path
+read_file        filesystem     read:path|file_path|absolute_path
+list_files       filesystem     read:path? -pattern
+grep_files       filesystem     read:path? -pattern
+write_file       filesystem     write:path|file_path
+edit_file        filesystem     read:path|file_path write:path|file_path
 execute_cmd      shell          execute:command(command)
 run_code         shell          execute
 ask_user         introspection  -
@@ -39,8 +40,8 @@ Edit             filesystem     read:file_path|path write:file_path|path
 MultiEdit        filesystem     read:file_path|path write:file_path|path
 NotebookEdit     filesystem     read:notebook_path|file_path|path write:notebook_path|file_path|path
 Glob             filesystem     read:path? read:pattern(glob,path)
-Grep             filesystem     read:path?/glob
-LS               filesystem     read:path?
+Grep             filesystem     read:path?/glob -pattern|output_mode|type|multiline|head_limit|offset|-A|-B|-C|-n|-i|-o
+LS               filesystem     read:path? -ignore
 Bash             shell          execute:command(command)
 BashOutput       shell          -
 KillBash         shell          -
@@ -67,10 +68,10 @@ exec_command     shell          execute:cmd|command(command)
 shell            shell          execute:command|cmd(command)
 shell_command    shell          execute:command|cmd(command)
 local_shell      shell          execute:command(command)
-write_stdin      shell          execute:chars(command)
+write_stdin      shell          execute:chars?(command)
 exec             shell          execute:input|code(command)
 wait             introspection  -
-apply_patch      filesystem     read:input|patch|patchText(patch) write:input|patch|patchText(patch)
+apply_patch      filesystem     read:input|patch|patchText(envelope) write:input|patch|patchText(envelope)
 view_image       filesystem     read:path
 update_plan      introspection  -
 request_user_input introspection -
@@ -78,14 +79,37 @@ web_search       network        network
 read             filesystem     read:filePath|path
 write            filesystem     write:filePath|path
 edit             filesystem     read:filePath|path write:filePath|path
-list             filesystem     read:path?
-glob             filesystem     read:path? read:pattern(glob,path)
-grep             filesystem     read:path?/include
+list             filesystem     read:path? -ignore
+glob             filesystem     read:path|dir_path? read:pattern(glob,path)
+grep             filesystem     read:path?/include -pattern
 bash             shell          execute:command(command)
 webfetch         network        network:url(url)
 todowrite        introspection  -
 todoread         introspection  -
 task             subagent       -
+skill            introspection  -
+question         introspection  -
+SlashCommand     introspection  -
+StructuredOutput introspection  -
+EnterWorktree    introspection  -
+SendMessage      subagent       -
+ListMcpResourcesTool introspection -
+spawn_agent      subagent       -
+wait_agent       subagent       -
+list_agents      subagent       -
+send_input       subagent       -
+close_agent      subagent       -
+list_dir         filesystem     read:dir_path
+replace          filesystem     read:file_path write:file_path
+list_directory   filesystem     read:dir_path|path
+read_many_files  filesystem     read:include(glob)
+search_file_content filesystem  read:dir_path|path?/include -pattern
+grep_search      filesystem     read:dir_path|path?/include -pattern
+run_shell_command shell         execute:command(command)
+web_fetch        network        network
+google_web_search network       network
+save_memory      introspection  -
+write_todos      introspection  -
 """
 
 _SERVERS = """
@@ -104,13 +128,13 @@ mcp__filesystem__create_directory           mcp  write:path
 mcp__filesystem__edit_file                  mcp  read:path write:path
 mcp__filesystem__move_file                  mcp  read:source/ write:source/ write:destination
 mcp__git__git_status                        mcp  read:repo_path
-mcp__git__git_diff_unstaged                 mcp  read:repo_path
-mcp__git__git_diff_staged                   mcp  read:repo_path
-mcp__git__git_diff                          mcp  read:repo_path
+mcp__git__git_diff_unstaged                 mcp  read:repo_path/
+mcp__git__git_diff_staged                   mcp  read:repo_path/
+mcp__git__git_diff                          mcp  read:repo_path/
 mcp__git__git_log                           mcp  read:repo_path
-mcp__git__git_show                          mcp  read:repo_path
+mcp__git__git_show                          mcp  read:repo_path/ read:revision(revision)
 mcp__git__git_branch                        mcp  read:repo_path
-mcp__git__git_add                           mcp  read:repo_path write:repo_path
+mcp__git__git_add                           mcp  read:repo_path read:files(path,repo_path) write:repo_path
 mcp__git__git_commit                        mcp  read:repo_path write:repo_path
 mcp__git__git_reset                         mcp  read:repo_path write:repo_path
 mcp__git__git_create_branch                 mcp  read:repo_path write:repo_path
@@ -140,8 +164,9 @@ def known() -> dict[str, Tool]:
     for rows, builtin in ((_SERVERS, False), (_AGENTS, False), (_BUILTIN, True)):
         for row in rows.strip().splitlines():
             name, category, *effects = row.split()
-            declared = tuple(_effect(text) for text in effects if text != "-")
-            table[name] = Tool(name, declared, Category(category), builtin, True if builtin else None)
+            declared = tuple(_effect(text) for text in effects if text[0] != "-")
+            others = frozenset(name for text in effects if text[0] == "-" for name in text[1:].split("|") if name)
+            table[name] = Tool(name, declared, Category(category), builtin, True if builtin else None, others)
     return table
 
 

@@ -26,8 +26,13 @@ MANDATING = frozenset(
         LayerId.HOOKS,
     }
 )
-NO_OBJECTION: tuple[Answer | None, ...] = ()
-"""A layer's word for the whole call: nothing against any of its effects."""
+
+
+class NoObjection:
+    """A layer's word for the whole call: nothing against any of its effects. There is one, and nothing equals it."""
+
+
+NO_OBJECTION = NoObjection()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Failed:
     cause: str
 
 
-LayerAnswer = Sequence[Answer | None] | Rewrite | Failed
+LayerAnswer = Sequence[Answer | None] | NoObjection | Rewrite | Failed
 
 
 class Layer(Protocol):
@@ -113,6 +118,7 @@ COMMAND_UNREAD = _persisted(Effect.ASK, Code.COMMAND_UNREAD, mandated=True)
 MEMORY_EXCEPTION = _persisted(Effect.ALLOW, Code.MEMORY_EXCEPTION)
 DENIED = 3
 _ORDINARY_ASK = 1
+_EXECUTE = EffectClass.EXECUTE
 _FILE_CLASSES = (EffectClass.READ, EffectClass.WRITE)
 
 
@@ -142,6 +148,7 @@ class PersistedRules:
         )
         self._decide: Decide = index.bind(agent, source)
         self._who = index.who(agent, source)
+        self._who_commanded = index.strict_commands.who(agent, source) if index.strict_commands is not None else 0
 
     def ask(self, call: JudgedCall) -> LayerAnswer:
         """The first matching rule's answer for each effect; for a call without effects, by the tool's name alone."""
@@ -162,12 +169,22 @@ class PersistedRules:
             if remembered and place >= self.index.mandatory:
                 answer = MEMORY_EXCEPTION
             if answer.strength < DENIED:
-                if effect.command:
+                if effect.command or (effect.cls is _EXECUTE and self._commanded(call, effect)):
                     answer = COMMAND_UNREAD
                 elif self.missing is not None:
                     answer = self.missing
             said.append(answer)
         return said
+
+    def _commanded(self, call: JudgedCall, effect: CallEffect) -> bool:
+        """True where a rule about commands denies or asks, and could be about what this effect runs."""
+        index = self.index.strict_commands
+        if index is None:
+            return False
+        key = None if effect.stamp is None else effect.stamp.key
+        return any(
+            True for _ in index.all_matching(call.call.tool, effect.cls, call.declared, key, self._who_commanded)
+        )
 
     def may_refuse(self, tool: str, cls: EffectClass, declared: bool) -> bool:
         """True where it matters what lies below a directory that such an effect reaches down from."""
@@ -203,7 +220,7 @@ class PersistedRules:
             return False
         for effect in call.effects:
             stamp = effect.stamp
-            if stamp is None or effect.cls not in _FILE_CLASSES:
+            if stamp is None or effect.cls not in _FILE_CLASSES or stamp.links > 1:
                 return False
             if stamp.key != self.memory and not stamp.key.startswith(self.memory + "/"):
                 return False

@@ -7,21 +7,24 @@ that a rule never fires, nothing is said.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from stanch.paths.pattern import PathPattern, glob
-from stanch.policy import covering
+from stanch.paths.pattern import glob
 from stanch.policy.declared import Form, Tool
+from stanch.policy.dialects import path_said, tool_said
 from stanch.policy.document import Policy
-from stanch.policy.index import RuleIndex
-from stanch.policy.known_tools import server_of
+from stanch.policy.known_tools import server_of, tool_named
+from stanch.policy.meant import nearest
 from stanch.policy.overlap import partly_unreachable
-from stanch.policy.reach import Kind, kinds_of, named_by, reaches, spoken_of
+from stanch.policy.reach import kinds_of, named_by, spoken_of
+from stanch.policy.reading import Reading
 from stanch.policy.rule import BUILTIN_FOR, CLASSES, DEFAULT_GROUP, Rule, in_order
 from stanch.values.decision import Effect
+
+# How near a name must be to a known one: `Raed` to `Read`.
+_NEAR = 0.75
 
 
 class FindingKind(StrEnum):
@@ -35,6 +38,10 @@ class FindingKind(StrEnum):
     NO_PATH = "no_path"
     FILE_HAS_LINKS = "file_has_links"
     CUT_OFF = "cut_off"
+    NEVER_ALLOWS = "never_allows"
+    ALLOWS_ALL = "allows_all"
+    OTHER_DIALECT = "other_dialect"
+    NO_TOOL_NAME = "no_tool_name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,7 @@ def lint(policy: Policy) -> list[Finding]:
     """Every finding, in the order of the file. A broken policy or group has none: it has problems instead."""
     if policy.broken is not None:
         return []
-    found = [*_tool_findings(policy), *_condition_findings(policy), *_order_findings(policy)]
+    found = [*_tool_findings(policy), *_condition_findings(policy), *_allow_findings(policy), *_order_findings(policy)]
     return sorted(found, key=lambda one: (line_of(one.place), one.kind.value))
 
 
@@ -75,10 +82,13 @@ def _tool_findings(policy: Policy) -> Iterator[Finding]:
     seen: set[str] = set()
     for rule in written(policy):
         name = rule.tool
-        if name in seen or name in CLASSES or name in policy.tools:
+        if name in seen or name in CLASSES or tool_named(name, policy.tools) is not None:
             continue
         seen.add(name)
-        if "*" not in name:
+        instead = tool_said(name, policy.tools)
+        if instead is not None:
+            yield _finding(FindingKind.NO_TOOL_NAME, rule, f"'{name}' is no tool: {instead}")
+        elif "*" not in name:
             yield _unknown_name(rule, policy.tools)
         elif not any(glob(name)(tool) for tool in policy.tools):
             server = server_of(name)
@@ -96,9 +106,9 @@ def _tool_findings(policy: Policy) -> Iterator[Finding]:
 
 def _unknown_name(rule: Rule, tools: Mapping[str, Tool]) -> Finding:
     name = rule.tool
-    close = difflib.get_close_matches(name, tools, n=1, cutoff=0.8)
-    if close and server_of(name) is None:
-        message = f"no tool is known as '{name}'; did you mean '{close[0]}'? If not, declare it under {_header(name)}"
+    close = nearest(name, (tool for tool in tools if "*" not in tool), cutoff=_NEAR)
+    if close is not None and server_of(close) == server_of(name):
+        message = f"no tool is known as '{name}'; did you mean '{close}'? If not, declare it under {_header(name)}"
         return _finding(FindingKind.UNKNOWN_TOOL, rule, message)
     message = (
         f"the tool '{name}' is not declared: a call of it counts as all four effects on everything in it that looks "
@@ -115,7 +125,12 @@ def _header(name: str) -> str:
 def _condition_findings(policy: Policy) -> Iterator[Finding]:
     """Conditions that keep a rule from ever fitting a call of the tool that it names."""
     for rule in written(policy):
-        tool = policy.tools.get(rule.tool)
+        looks = path_said(rule.path) if rule.path is not None else None
+        if looks is not None:
+            yield _finding(
+                FindingKind.OTHER_DIALECT, rule, f"the path '{rule.path}' may not say what it seems to: {looks}"
+            )
+        tool = tool_named(rule.tool, policy.tools)
         if tool is None:
             continue
         if rule.command is not None and not any(effect.form is Form.COMMAND for effect in tool.effects):
@@ -131,6 +146,42 @@ def _runs_command(tool: Tool) -> bool:
     return any(effect.form is Form.COMMAND for effect in tool.effects)
 
 
+def _allow_findings(policy: Policy) -> Iterator[Finding]:
+    """Allow rules that never allow, since they are about commands alone, and those that allow all there is."""
+    unread = "commands are not read yet, so every one asks"
+    guarded = {group.id for group in policy.groups.values() if any(map(_guards, group.rules))}
+    for rule in written(policy):
+        if rule.action is not Effect.ALLOW or rule.path is not None:
+            continue
+        if rule.tool == "@execute":
+            message = (
+                f"{_said(rule)} never allows a command: {unread}; it allows what executes without one, as run_code"
+            )
+            yield _finding(FindingKind.NEVER_ALLOWS, rule, message)
+        elif _commands_alone(rule.tool, policy.tools):
+            yield _finding(FindingKind.NEVER_ALLOWS, rule, f"{_said(rule)} never allows: {unread}")
+        bare = not rule.tool.strip("*") and (rule.command, rule.agent, rule.source) == (None, None, None)
+        if bare and not guarded & {rule.group, DEFAULT_GROUP}:
+            message = (
+                f"note: {_said(rule)} allows every known tool everywhere, and no mandatory deny is read before it; "
+                f"only commands and tools that nobody declared still ask"
+            )
+            yield _finding(FindingKind.ALLOWS_ALL, rule, message)
+
+
+def _guards(rule: Rule) -> bool:
+    return rule.mandatory and rule.action is Effect.DENY
+
+
+def _commands_alone(name: str, tools: Mapping[str, Tool]) -> bool:
+    """True for a pattern that names known tools, each of which runs a command."""
+    if "*" not in name:
+        named = tool_named(name, tools)
+        return named is not None and _runs_command(named)
+    fitting = [tool for known, tool in tools.items() if glob(name)(known)]
+    return bool(name.strip("*")) and bool(fitting) and all(map(_runs_command, fitting))
+
+
 def _order_findings(policy: Policy) -> Iterator[Finding]:
     """Rules that others, read before them, keep from speaking: wholly, or an allow a later deny in part."""
     default = policy.groups[DEFAULT_GROUP]
@@ -140,7 +191,7 @@ def _order_findings(policy: Policy) -> Iterator[Finding]:
         chain = in_order(group.rules)
         if group.id != DEFAULT_GROUP:
             chain += in_order(default.rules)
-        reading = _Reading(chain)
+        reading = Reading(chain)
         own = [rule for rule in reading.order if rule.group == group.id and line_of(rule.place)]
         settled: set[int] = set()
         for rule in own:
@@ -191,57 +242,9 @@ def _said(rule: Rule, beside: Rule | None = None) -> str:
     group = f' in group "{rule.group}"' if beside is not None and rule.group != beside.group else ""
     mandatory = "mandatory " if rule.mandatory else ""
     return f"{mandatory}rule {rule.id}{group} ({rule.words}, line {line_of(rule.place)})".replace(
-        ", line 0)", ", seeded)"
+        ", line 0)", ", built in)"
     )
 
 
 def _finding(kind: FindingKind, rule: Rule, message: str, others: tuple[str, ...] = ()) -> Finding:
     return Finding(kind, rule.place, rule.group, rule.id, message, others)
-
-
-class _Reading:
-    """The rules of a chain in the order in which they are read, and what is read before each."""
-
-    def __init__(self, chain: Sequence[Rule]) -> None:
-        must = [rule for rule in chain if rule.mandatory]
-        denies = [rule for rule in must if rule.action is Effect.DENY]
-        asks = [rule for rule in must if rule.action is Effect.ASK]
-        self.order = [*denies, *asks, *(rule for rule in chain if not rule.mandatory)]
-        self._rank = {(rule.group, rule.id): at for at, rule in enumerate(self.order)}
-        self._index = RuleIndex(chain)
-        self._commanded = [rule for rule in self.order if rule.command is not None]
-
-    def covering(self, rule: Rule, kinds: frozenset[Kind]) -> tuple[Rule, ...]:
-        """The rules that together keep this one from speaking of these kinds; empty where that is not proved."""
-        if not kinds or (rule.path is not None and not rule.patterns):
-            return ()
-        found: dict[int, Rule] = {}
-        for kind in kinds:
-            for pattern in rule.patterns or (None,):
-                before = self._before(rule, kind, pattern)
-                if before is None:
-                    return ()
-                found[self._rank[before.group, before.id]] = before
-        return tuple(found[at] for at in sorted(found))
-
-    def _before(self, rule: Rule, kind: Kind, pattern: PathPattern | None) -> Rule | None:
-        """A rule read before this one that covers all it says of one kind and one pattern."""
-        rank = self._rank[rule.group, rule.id]
-        key = None if pattern is None else covering.witness(pattern)
-        who = self._index.who(rule.agent, rule.source)
-        for place in self._index.all_matching(kind.tool, kind.cls, kind.declared, key, who):
-            other = self._index.rules[place]
-            if self._rank[other.group, other.id] >= rank:
-                break
-            if pattern is None or other.path is None or covering.covered_by_any(pattern, other.patterns):
-                return other
-        for other in self._commanded if rule.command is not None else ():
-            if self._rank[other.group, other.id] >= rank:
-                break
-            if other.command != rule.command or not reaches(other, kind.tool, kind.cls, kind.declared):
-                continue
-            if other.agent not in (None, rule.agent) or other.source not in (None, rule.source):
-                continue
-            if other.path is None or (pattern is not None and covering.covered_by_any(pattern, other.patterns)):
-                return other
-        return None

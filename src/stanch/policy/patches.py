@@ -10,32 +10,57 @@ from collections.abc import Iterator
 
 _PATCH_LINE = re.compile(
     r"""^(?:
-        [ \t]*\*\*\*\ (?:Add|Update|Delete)\ File:\ (?P<own>.+)
-      | [ \t]*\*\*\*\ Move\ to:\ (?P<moved>.+)
-      | (?:---|\+\+\+)\ (?P<unified>[^\t\r\n]+)
+        \s*\*\*\*\ (?:Add|Update|Delete)\ File:\ (?P<own>.+)
+      | \s*\*\*\*\ Move\ to:\ (?P<moved>.+)
+      | (?:---|\+\+\+|\*\*\*)\ (?P<unified>[^\t\r\n]+)
       | (?:rename|copy)\ (?:from|to)\ (?P<renamed>.+)
       | diff\ --git\ (?P<git>.+)
     )$""",
-    re.MULTILINE | re.VERBOSE,
+    re.VERBOSE,
 )
+_ENVELOPE_LINE = re.compile(r"\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)")
+_ENVELOPE_MARKS = ("*** Begin Patch", "*** End Patch", "*** End of File", "*** Environment ID:")
 
 
-def names_in(patch: str) -> list[str]:
-    """Every name in the headers, wherever such a line stands: rather one too many than one too few."""
-    seen: dict[str, None] = {}
-    for found in _PATCH_LINE.finditer(patch.replace("\r\n", "\n")):
-        kind = found.lastgroup
-        name = found[kind].strip() if kind else ""
+class BadPatch(ValueError):
+    """A patch that cannot be read without doubt; the argument says why in a few words."""
+
+
+def names_in(patch: str, *, envelope: bool = False) -> list[str]:
+    """Every name in the headers, wherever such a line stands: rather one too many than one too few.
+
+    `envelope`: the tool reads the format of coding agents, in which a removed line may well look like another format's
+    header; so in a patch that begins as such a one, only its own marks count. Raises `BadPatch` for an unknown mark.
+    """
+    enveloped = envelope and patch.lstrip().startswith(_ENVELOPE_MARKS[0])
+    return list(dict.fromkeys(_envelope_names(patch) if enveloped else _any_names(patch)))
+
+
+def _envelope_names(patch: str) -> Iterator[str]:
+    for line in patch.split("\n"):
+        mark = line.strip()
+        found = _ENVELOPE_LINE.fullmatch(mark)
+        if found:
+            yield found[1].strip()
+        elif mark.startswith("*** ") and line[:1] not in (" ", "+", "-") and not mark.startswith(_ENVELOPE_MARKS):
+            raise BadPatch("a mark that is not known")
+
+
+def _any_names(patch: str) -> Iterator[str]:
+    for line in patch.splitlines():
+        found = _PATCH_LINE.match(line)
+        kind = found.lastgroup if found else None
+        if found is None or kind is None:
+            continue
+        name = found[kind].strip()
         if kind == "git":
-            for half in _git_names(name):
-                seen.setdefault(half)
+            yield from _git_names(name)
         elif kind == "unified":
             name = _unquoted(name)
             if name != "/dev/null":
-                seen.setdefault(name[2:] if _SIDE.match(name) else name)
+                yield name[2:] if _SIDE.match(name) else name
         else:
-            seen.setdefault(_unquoted(name) if kind == "renamed" else name)
-    return list(seen)
+            yield _unquoted(name) if kind == "renamed" else name
 
 
 _SIDE = re.compile(r"[abciow]/")  # how git marks the two sides of a diff

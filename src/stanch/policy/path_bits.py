@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from stanch.paths.pattern import Part, component, fits, is_span
+from stanch.paths.pattern import Part, component, is_span
 from stanch.policy.rule import Rule
 
 MEMO_BYTES = 16 << 20
@@ -58,8 +58,55 @@ def _tail() -> Tail:
 NOTHING = _tail()
 
 
-class PathBits(dict[str, tuple[int, Tail]]):
-    """Directory to the bits it settles for everything below it, and what is left for the last component to settle."""
+class WildHead(NamedTuple):
+    """A pattern's parts but the last, with wildcards among them; where they fit, the last is filed with the bit."""
+
+    parts: tuple[Part, ...]
+    last: Part
+    bit: int
+
+    def begin(self) -> int:
+        """The places in the parts, as bits, that a walk down from the root starts at."""
+        return self._past_spans(1)
+
+    def step(self, places: int, name: str) -> int:
+        """The places reached by one component more; none left is 0."""
+        reached = 0
+        at = 0
+        while places >> at:
+            if places >> at & 1 and at < len(self.parts):
+                part = self.parts[at]
+                if is_span(part):
+                    reached |= 1 << at
+                elif component(part.text)(name) if part.wild else part.text == name:
+                    reached |= 2 << at
+            at += 1
+        return self._past_spans(reached)
+
+    def _past_spans(self, places: int) -> int:
+        for at, part in enumerate(self.parts):
+            if places >> at & 1 and is_span(part):
+                places |= 2 << at
+        return places
+
+    def fits(self, places: int) -> bool:
+        """True where the whole of the parts is used up by the components so far."""
+        return bool(places >> len(self.parts) & 1)
+
+
+class Known(NamedTuple):
+    """What is known of a directory: the bits it settles for all below it, and what is left for the last component.
+
+    `heads` says how far each wild head that can still fit has come.
+    """
+
+    bits: int
+    tail: Tail
+    heads: tuple[tuple[int, int], ...] = ()
+
+
+class PathBits(dict[str, Known]):
+    """Directory to what is known of it. Each is worked out from the one above it, one component at a time."""
 
     def __init__(self, rules: Sequence[Rule], *, folded: bool) -> None:
         super().__init__()
@@ -67,8 +114,9 @@ class PathBits(dict[str, tuple[int, Tail]]):
         self.everything = 0
         self.heads: dict[str, Tail] = {}
         self.anywhere = _tail()
-        self.wild: dict[str, list[tuple[tuple[Part, ...], Part, int]]] = {}
-        self.room = max(64, MEMO_BYTES // (200 + len(rules) // 8))
+        self.wild: list[WildHead] = []
+        self._cost = 200 + len(rules) // 8
+        self._bytes = 0
         for bit, rule in bits_of(rules):
             if rule.path is None:
                 self.pathless |= bit
@@ -85,42 +133,44 @@ class PathBits(dict[str, tuple[int, Tail]]):
         elif len(head) == 1 and is_span(head[0]):
             self.anywhere.add(last, bit)
         else:
-            named = [p.text for p in head if not p.wild]
-            self.wild.setdefault(named[-1] if named else "", []).append((head, last, bit))
+            self.wild.append(WildHead(head, last, bit))
 
-    def __missing__(self, directory: str) -> tuple[int, Tail]:
+    def __missing__(self, directory: str) -> Known:
         """Works out the directory and, from the top down, those above it that are not known yet."""
-        if len(self) >= self.room:
+        if self._bytes > MEMO_BYTES:
             self.clear()
+            self._bytes = 0
         unknown = [directory]
         while unknown[-1] and (above := unknown[-1][: unknown[-1].rfind("/")]) not in self:
             unknown.append(above)
-        entry = (0, NOTHING)
+        known = Known(0, NOTHING)
         for here in reversed(unknown):
-            bits = self.match(here) if here else self.pathless | self.everything
-            tail = self.heads.get(here)
-            if self.wild:
-                tail = self._with_wild(here, tail)
-            entry = self[here] = (bits, tail or NOTHING)
-        return entry
+            known = self[here] = self._below(here)
+            self._bytes += self._cost + len(here)
+        return known
 
-    def _with_wild(self, directory: str, tail: Tail | None) -> Tail | None:
-        names = directory.split("/")[1:]
-        own = tail is None
-        for key in {"", *names}:
-            for head, last, bit in self.wild.get(key, ()):
-                if fits(head, names):
-                    if tail is None:
-                        tail = _tail()
-                    elif not own:
-                        tail, own = Tail(dict(tail.names), dict(tail.extensions), list(tail.tests)), True
-                    tail.add(last, bit)
-        return tail
+    def _below(self, here: str) -> Known:
+        if not here:
+            reached = [(number, head.begin()) for number, head in enumerate(self.wild)]
+            bits = self.pathless | self.everything
+        else:
+            above = self[here[: here.rfind("/")]]
+            name = here[here.rfind("/") + 1 :]
+            steps = ((number, self.wild[number].step(places, name)) for number, places in above.heads)
+            reached = [(number, places) for number, places in steps if places]
+            bits = self.match(here)
+        tail = self.heads.get(here, NOTHING)
+        fitting = [self.wild[number] for number, places in reached if self.wild[number].fits(places)]
+        if fitting:
+            tail = Tail(dict(tail.names), dict(tail.extensions), list(tail.tests))
+            for head in fitting:
+                tail.add(head.last, head.bit)
+        return Known(bits, tail, tuple(reached))
 
     def match(self, key: str) -> int:
         """The bits of the rules that fit a path, those without a path condition among them."""
         cut = key.rfind("/")
-        bits, tail = self[key[:cut]]
+        bits, tail, _ = self[key[:cut]]
         name = key[cut + 1 :]
         bits |= self.anywhere.match(name)
         return bits if tail is NOTHING else bits | tail.match(name)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from stanch.paths.pattern import glob
 from stanch.policy.declared import Form, Tool
+from stanch.policy.known_tools import tool_named
 from stanch.policy.rule import BUILTIN_FOR, CLASSES, Rule
 from stanch.values.call import EffectClass
 from stanch.values.decision import Effect
@@ -47,7 +48,7 @@ def classes(rule: Rule) -> frozenset[EffectClass]:
 
 def kinds_of(name: str, tools: Mapping[str, Tool]) -> Iterator[Kind]:
     """The kinds of effects that a call of the tool can have; all of them for one that nobody has declared."""
-    tool = tools.get(name)
+    tool = tool_named(name, tools)
     if tool is None:
         for cls in EffectClass:
             yield Kind(name, cls, False, True)

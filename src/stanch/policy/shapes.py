@@ -5,12 +5,13 @@ Settles keys, types and the words for a violation. Does not settle meaning (`pol
 
 from __future__ import annotations
 
-import difflib
 from typing import Annotated, Any, Literal, NotRequired, get_type_hints
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
+
+from stanch.policy.meant import KEYS, LISTS, WORDS, unknown
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 Text = Annotated[str, Field(min_length=1)]
@@ -111,7 +112,7 @@ EffectShape = TypedDict(
     {
         "class": Literal["read", "write", "execute", "network"],
         "argument": NotRequired[Text],
-        "form": NotRequired[Literal["path", "glob", "patch", "uri", "url", "command"]],
+        "form": NotRequired[Literal["path", "glob", "patch", "envelope", "revision", "uri", "url", "command"]],
         "optional": NotRequired[bool],
         "recursive": NotRequired[bool],
         "only": NotRequired[Text],
@@ -141,7 +142,7 @@ class OrganizationShape(TypedDict):
 class PolicyShape(TypedDict):
     """The whole file."""
 
-    version: Literal[1]
+    version: Annotated[int, Field(ge=1, le=1)]
     workspace: NotRequired[Text]
     on_layer_failure: NotRequired[Literal["ask", "deny"]]
     groups: NotRequired[list[GroupShape]]
@@ -173,6 +174,22 @@ _BY_KEY: dict[str, Any] = {
 }
 
 
+# The closed lists of words that a key of that name takes, by what a message calls such a word.
+_WORDS_OF = {
+    "action": "action",
+    "read": "action",
+    "write": "action",
+    "execute": "action",
+    "network": "action",
+    "source": "source",
+    "class": "class",
+    "form": "form",
+    "category": "category",
+}
+# Accepted, and not offered: another word for one that is.
+_NOT_OFFERED = ("require",)
+
+
 def violations(adapter: TypeAdapter[Any], value: Any, top: Any) -> list[tuple[Location, str]]:
     """Every place where the value is not of the shape, with what is wrong and what to write instead."""
     try:
@@ -193,15 +210,15 @@ def _message(detail: ErrorDetails, where: Location, top: Any) -> str:
     got = _type_name(detail["input"])
     context = detail.get("ctx", {})
     if kind == "extra_forbidden":
-        return _unknown_key(key, _shape_at(where[:-1], top))
+        return _unknown_key(key, detail["input"], where, top)
     if kind == "missing":
         return f"'{key}' is missing"
     if kind == "literal_error":
-        shown = detail["input"]
-        said = repr(shown) if isinstance(shown, (str, int)) and not isinstance(shown, bool) else got
-        return f"'{key}' must be {context.get('expected', 'another word')}, not {said}"
+        return _no_such_word(detail, key, got)
     if kind == "string_too_short":
         return f"'{key}' is empty"
+    if kind in ("greater_than_equal", "less_than_equal"):
+        return f"'{key}' must be {context.get('ge', context.get('le'))}"
     if kind == "greater_than":
         return f"'{key}' must be a whole number above {context.get('gt')}"
     wanted = {
@@ -213,14 +230,41 @@ def _message(detail: ErrorDetails, where: Location, top: Any) -> str:
         "dict_type": "a table",
         "none_required": "null",
     }.get(kind, "something else")
-    return f"'{key}' must be {wanted}, got {got}"
+    return f"'{key}' must be {wanted}, got {got}{_header_hint(detail, where)}"
 
 
-def _unknown_key(key: str, shape: Any) -> str:
-    known = list(get_type_hints(shape))
-    close = difflib.get_close_matches(key, known, n=1, cutoff=0.7)
-    hint = f"; did you mean '{close[0]}'?" if close else ""
-    return f"unknown key '{key}'{hint} (known: {', '.join(known)})"
+def _header_hint(detail: ErrorDetails, where: Location) -> str:
+    """What to write where one table stands in the place of a list of tables."""
+    name = ".".join(part for part in where if isinstance(part, str))
+    if detail["type"] != "list_type" or not isinstance(detail["input"], dict) or name not in LISTS:
+        return ""
+    return f"; in double brackets, [[{name}]] begins {LISTS[name]}"
+
+
+def _no_such_word(detail: ErrorDetails, key: str, got: str) -> str:
+    """The message for a word that is not in its closed list: one of the values, or the name of a table."""
+    shown = detail["input"]
+    what = "source" if detail["loc"][-1:] == ("[key]",) else _WORDS_OF.get(key)
+    if what is None:
+        said = repr(shown) if isinstance(shown, (str, int)) and not isinstance(shown, bool) else got
+        return f"'{key}' must be {detail.get('ctx', {}).get('expected', 'another word')}, not {said}"
+    words = [word for word in _expected(detail) if word not in _NOT_OFFERED]
+    if isinstance(shown, str):
+        return unknown(what, shown, words, WORDS)
+    return f"'{key}' must be one of {', '.join(words)}, got {got}"
+
+
+def _expected(detail: ErrorDetails) -> list[str]:
+    """The words of a closed list, as the validator names them: `'allow', 'ask' or 'deny'`."""
+    return str(detail.get("ctx", {}).get("expected", "")).split("'")[1::2]
+
+
+def _unknown_key(key: str, value: Any, where: Location, top: Any) -> str:
+    if key == "rules" and len(where) == 1:
+        return "rules stand in a group: write [[groups]] with an id, and then [[groups.rules]] for each rule"
+    said = unknown("key", key, get_type_hints(_shape_at(where[:-1], top)), KEYS)
+    several = isinstance(value, list) and "; did you mean" in said and where[:1] == ("groups",)
+    return said.replace("? (known", "? It takes one; write a rule for each (known") if several else said
 
 
 def _shape_at(where: Location, top: Any) -> Any:

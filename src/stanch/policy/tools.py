@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from stanch.paths import uri
 from stanch.policy.declared import DeclaredEffect, Form, Tool
-from stanch.policy.patches import names_in
+from stanch.policy.patches import BadPatch, names_in
+from stanch.policy.undeclared import looks_like_path, strings_of
 from stanch.values.call import EffectClass
 from stanch.values.fault import BadCall
 
@@ -40,11 +41,23 @@ def targets_of(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
             continue
         found = list(_find(tool, effect, arguments))
         if not found and effect.optional:
-            yield from _path(effect, effect.argument, "", arguments)
+            if effect.form is Form.PATH:
+                yield from _path(effect, effect.argument, "", arguments)
         elif not found:
             raise BadCall(f"{tool.name} needs the argument {_said(effect.argument)}: {_wanted(effect.form)}")
         for key, text in found:
             yield from _READERS[effect.form](effect, key, text, arguments)
+    if any(effect.optional and effect.form is Form.PATH for effect in tool.effects):
+        yield from _unexpected(tool, arguments)
+
+
+def _unexpected(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
+    """What a tool whose target may be left out is given under a name that its declaration does not know."""
+    for key in arguments.keys() - tool.arguments:
+        for text in strings_of(arguments[key]):
+            if looks_like_path(text):
+                for cls in {effect.cls for effect in tool.effects}:
+                    yield RawTarget(cls, key, text)
 
 
 def _find(tool: Tool, effect: DeclaredEffect, arguments: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -76,6 +89,8 @@ def _follow(way: list[str], value: Any) -> Iterator[Any]:
         yield from _follow(rest, below)
     elif isinstance(below, list):
         for item in below:
+            if rest and not (isinstance(item, Mapping) and item.get(rest[0].removesuffix("[]")) is not None):
+                raise BadCall(f"every item of the argument {_said(key)} needs {_said(rest[0])}")
             yield from _follow(rest, item)
     elif below is not None:
         raise BadCall(f"the argument {_said(key)} must be a list, got {_type_name(below)}")
@@ -86,13 +101,14 @@ def _path(effect: DeclaredEffect, key: str, text: str, arguments: Mapping[str, A
     yield RawTarget(effect.cls, key, text, effect.optional, recursive=effect.recursive, only=only)
 
 
-_ESCAPING = re.compile(r"(?:^|[/{,])\.\.(?:[/},]|$)")  # a `..` behind a wildcard or inside braces
+_DOT = r"(?:\\?\.|\[\.\])"  # a dot as globs may write it
+_ESCAPING = re.compile(rf"(?:^|[/{{,(|]){_DOT}{_DOT}(?:[/}},)|]|$)")  # a `..` behind a wildcard or inside braces
 _JUMPING = re.compile(r"\{(?:[^}]*,)?[/~]")  # braces at the start that hold an absolute path
 
 
 def _glob(effect: DeclaredEffect, key: str, text: str, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
     """The literal head of a glob, read below the argument that the search starts in."""
-    head = re.split(r"[*?\[{]", text, maxsplit=1)[0]
+    head = re.split(r"[*?\[{\\(!+@]", text, maxsplit=1)[0]
     if _ESCAPING.search(text, len(head)) or _JUMPING.match(text):
         yield RawTarget(effect.cls, key, text, refused="a glob that may lead out of the place it starts in")
         return
@@ -106,10 +122,14 @@ def _glob(effect: DeclaredEffect, key: str, text: str, arguments: Mapping[str, A
 
 
 def _uri(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
-    if not uri.is_file_uri(text):
+    if uri.is_file_uri(text):
+        yield _from_uri(effect.cls, key, text)
+    elif not uri.has_scheme(text):
+        yield RawTarget(effect.cls, key, text)
+    elif uri.hides_file(text):
+        yield RawTarget(effect.cls, key, text, refused="an address that wraps a file URI")
+    else:
         yield RawTarget(effect.cls, key, None, subject=_host(text))
-        return
-    yield _from_uri(effect.cls, key, text)
 
 
 def _from_uri(cls: EffectClass, key: str, text: str) -> RawTarget:
@@ -120,8 +140,10 @@ def _from_uri(cls: EffectClass, key: str, text: str) -> RawTarget:
 
 
 def _url(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
-    if uri.is_file_uri(text.strip()):
-        yield _from_uri(EffectClass.READ, key, text.strip())
+    if uri.is_file_uri(text):
+        yield _from_uri(EffectClass.READ, key, text)
+    elif uri.hides_file(text):
+        yield RawTarget(EffectClass.READ, key, text, refused="an address that wraps a file URI")
     yield RawTarget(effect.cls, key, None, subject=_host(text))
 
 
@@ -131,22 +153,34 @@ def _host(text: str) -> str:
         parts = urlsplit(text.strip())
     except ValueError:
         return ""
-    return f"{parts.scheme}://{parts.hostname}" if parts.hostname else parts.scheme
+    return f"{parts.scheme}://{parts.hostname}" if parts.hostname else ""
 
 
-def _command(effect: DeclaredEffect, key: str, _text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
-    yield RawTarget(effect.cls, key, None, command=True)
+def _command(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
+    if text or not effect.optional:
+        yield RawTarget(effect.cls, key, None, command=True)
 
 
 def _patch(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
-    names = names_in(text)
+    try:
+        names = names_in(text, envelope=effect.form is Form.ENVELOPE)
+    except BadPatch as why:
+        raise BadCall(f"the argument {_said(key)} is a patch with {why}") from None
     if not names:
         raise BadCall(f"the argument {_said(key)} is no patch that names a file")
     for name in names:
         yield RawTarget(effect.cls, key, name)
 
 
+def _revision(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
+    path = text.partition(":")[2]
+    if path:
+        yield RawTarget(effect.cls, key, path)
+
+
 _READERS = {
+    Form.REVISION: _revision,
+    Form.ENVELOPE: _patch,
     Form.PATH: _path,
     Form.GLOB: _glob,
     Form.PATCH: _patch,
@@ -160,6 +194,8 @@ def _wanted(form: Form) -> str:
     return {
         Form.COMMAND: "a command, as a string or a list of strings",
         Form.PATCH: "the text of a patch",
+        Form.ENVELOPE: "the text of a patch",
+        Form.REVISION: "a revision, as a string",
         Form.URL: "an address, as a string",
         Form.URI: "a URI, as a string",
         Form.GLOB: "a glob, as a string",

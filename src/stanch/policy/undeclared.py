@@ -27,9 +27,8 @@ def strings_of(value: Any) -> Iterator[str]:
 def looks_like_path(text: str) -> bool:
     """True for a string that an unknown tool may use as a path, by its looks.
 
-    That something of that name exists is for the caller to find out. A string that cannot name any file (a NUL byte,
-    over 4,096 bytes) does not look like a path.
+    That something of that name exists is for the caller to find out.
     """
-    if not text or "\0" in text or len(text) > 4096 or uri.is_web_url(text):
+    if not text or uri.is_web_url(text):
         return False
     return "/" in text or text.startswith(("~", ".")) or uri.is_file_uri(text)

@@ -7,9 +7,9 @@ walk serves callers that wait and callers that do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from stanch.policy.layers import MANDATING, NO_OBJECTION, Failed, Layer, LayerAnswer, Rewrite
 from stanch.values.call import JudgedCall
@@ -30,8 +30,13 @@ THREW = Failed("it threw")
 Standing = tuple[Answer | None, ...]
 """What stands after the walk: for each effect the strongest answer, None where nobody said anything."""
 
-Record = Callable[[LayerId, Sequence[Answer | None]], None]
-"""Told of each layer that was asked and what it said for each effect; nothing at all is no objection."""
+
+class Record(Protocol):
+    """Told of each layer that was asked and what it said for each effect; nothing at all is no objection."""
+
+    def __call__(self, layer: LayerId, said: Sequence[Answer | None], *, rewrote: bool = False) -> None:
+        """Takes down one layer's answer, or that it rewrote the arguments."""
+
 
 DENY_STRENGTH = 3
 Request = Layer | Restamp | Standing
@@ -50,7 +55,7 @@ def walk(
     A layer that fails or answers nonsense counts as a mandated ask, or as a deny where `on_failure` says so: never as
     an allow. A rewrite starts the walk anew; a second one by the same layer is a deny.
     """
-    rewrote: set[LayerId] = set()
+    rewrote: set[int] = set()
     count = len(call.effects)
     anew = True
     standing: Sequence[Answer | None] = ()
@@ -68,18 +73,18 @@ def walk(
                 reply = yield layer
             if reply is NO_OBJECTION:
                 if record is not None:
-                    record(layer.id, NO_OBJECTION)
+                    record(layer.id, ())
                 continue
             if type(reply) is Rewrite:
-                if layer.id in rewrote:
+                if id(layer) in rewrote:
                     reply = [Answer(Effect.DENY, Code.REWRITE_LOOP, layer.id)] * count
                 else:
-                    rewrote.add(layer.id)
+                    rewrote.add(id(layer))
                     reply = yield Restamp(call, reply)
                     if isinstance(reply, JudgedCall):
                         call, count, anew = reply, len(reply.effects), True
                         if record is not None:
-                            record(layer.id, NO_OBJECTION)
+                            record(layer.id, (), rewrote=True)
                         break
             said = answers_of(reply, layer.id, count, on_failure)
             if record is not None:

@@ -52,12 +52,16 @@ class Answer:
 
 
 class LayerStep(NamedTuple):
-    """What one layer said in a walk: its strongest answer, None where it raised no objection, and how long it took."""
+    """What one layer said in a walk: its strongest answer, None where it raised no objection, and how long it took.
+
+    `rewrote`: it changed the arguments, and the walk began anew.
+    """
 
     layer: LayerId
     asked: bool
     answer: Answer | None = None
     microseconds: float = 0.0
+    rewrote: bool = False
 
 
 class EffectAnswer(NamedTuple):
@@ -105,12 +109,17 @@ class Decision(NamedTuple):
 
     def reason_of(self, answer: Answer, effect: CallEffect) -> Reason:
         """The reason of one effect's answer."""
-        stamp = effect.stamp
-        if stamp is None:
-            subject = effect.subject or self.call.call.tool
-            return Reason(answer.code, answer.layer, answer.rule, subject, answer.detail)
-        subject = _name(stamp.path or stamp.requested)
-        return Reason(answer.code, answer.layer, answer.rule, subject, answer.detail, _name(stamp.requested))
+        requested = _name(effect.stamp.requested) if effect.stamp is not None and not effect.subject else ""
+        return Reason(answer.code, answer.layer, answer.rule, self.named(effect), answer.detail, requested)
+
+    def named(self, effect: CallEffect) -> str:
+        """What an effect touches, as a reason may say it.
+
+        That is a path, the name of an argument that may hold any text, or the tool.
+        """
+        if effect.subject or effect.stamp is None:
+            return effect.subject or self.call.call.tool
+        return _name(effect.stamp.path or effect.stamp.requested)
 
 
 def _name(path: str) -> str:
