@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LONGEST_NAME = 200
+
 
 class Fault(Exception):
     """The root of every exception that Stanch raises on purpose."""
@@ -22,6 +24,39 @@ class BadContext(Fault):
 
 class BadInput(Fault):
     """A file, a flag or a document given by a person cannot be used; the message says what to write instead."""
+
+
+class NotFound(Fault):
+    """There is nothing of that name: `kind` says what was looked for, `name` which one."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        self.kind, self.name = kind, name
+        super().__init__(f"there is no {kind} {quoted(name)}")
+
+
+class Conflict(Fault):
+    """A change does not go with what is stored; nothing was changed."""
+
+
+class StoreUnreadable(Fault):
+    """A store, or a row of it, cannot be read or written; the message says why in a few words.
+
+    INVARIANT: never to be taken for an empty answer.
+    """
+
+
+class BrokenRow(StoreUnreadable):
+    """One row is there and cannot be read; `table` and `id` say which, `problem` what is wrong with it."""
+
+    def __init__(self, table: str, id: str, problem: str) -> None:  # noqa: A002 - the record's own word
+        self.table, self.id, self.problem = table, id, problem
+        super().__init__(f"the row {quoted(id)} of {table} cannot be read: {problem}")
+
+
+def quoted(name: str) -> str:
+    """A name as messages show it: on one line, and not without end."""
+    shown = repr(name)
+    return shown if len(shown) <= LONGEST_NAME else f"{shown[:LONGEST_NAME]}…'"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The SQL store: what is kept between calls, in SQLite or PostgreSQL."""

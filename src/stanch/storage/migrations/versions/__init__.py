@@ -1,0 +1,1 @@
+"""One module per migration. INVARIANT: one that was released is never edited."""

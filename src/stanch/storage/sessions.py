@@ -1,0 +1,151 @@
+"""Sessions in the store.
+
+Settles how a session is kept from its start to its end. Does not settle where its context comes from
+(`gate.context`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from sqlalchemy import ColumnElement
+
+from stanch.storage.nouns import JOB, PROJECT, SESSION, TICKET
+from stanch.storage.pages import page_of
+from stanch.storage.rows import context_places, principal_columns, written_context, written_moment
+from stanch.storage.schema import SESSIONS, TICKETS
+from stanch.storage.transactions import Change, Transactions, find
+from stanch.values.context import RunContext
+from stanch.values.fault import BadInput, Conflict, quoted
+from stanch.values.identity import Principal, Source
+from stanch.values.records import Actor, Broken, Page, SessionRecord
+
+
+class Sessions(Transactions):
+    """The part of a store that keeps sessions."""
+
+    def create_session(
+        self,
+        *,
+        agent_id: str,
+        source: Source,
+        principal: Principal,
+        session_id: str | None = None,
+        parent_id: str | None = None,
+        project_id: str | None = None,
+        ticket_id: str | None = None,
+        job_id: str | None = None,
+        model: str | None = None,
+        run_context: RunContext | None = None,
+        context_given: bool = False,
+        by: Actor,
+    ) -> SessionRecord:
+        """The new session, under an id of the store's own where none is given.
+
+        Raises `Conflict` where the id is taken, `NotFound` for a parent, project, ticket or job that does not exist (a
+        ticket is looked for in the project), and `BadInput` for a ticket without a project.
+        """
+        if ticket_id is not None and project_id is None:
+            raise BadInput("a session with a ticket has to name the ticket's project")
+        row: dict[str, Any] = {
+            "id": secrets.token_hex(12) if session_id is None else session_id,
+            "agent_id": agent_id,
+            "source": source.value,
+            **principal_columns(principal),
+            "parent_id": parent_id,
+            "project_id": project_id,
+            "ticket_id": ticket_id,
+            "job_id": job_id,
+            "model": model,
+            "run_context": written_context(run_context),
+            "context_given": int(context_given),
+            "created_at": written_moment(self._clock()),
+            "ended_at": None,
+        }
+        record = SESSION.written(row)
+        with self._changing(by, "session.create", record.id) as change:
+            change.vacant(SESSION, record.id)
+            if parent_id is not None:
+                change.find(SESSION, parent_id)
+            if project_id is not None:
+                change.find(PROJECT, project_id)
+            if ticket_id is not None:
+                change.find(TICKET, ticket_id, TICKETS.c.project_id == project_id)
+            if job_id is not None:
+                change.find(JOB, job_id)
+            change.add(SESSION, row)
+            change.detail.update(agent=agent_id, source=source.value, parent=parent_id, **context_places(run_context))
+        return record
+
+    def get_session(self, session_id: str) -> SessionRecord:
+        """The session. Raises `NotFound`, and `BrokenRow` where it cannot be read."""
+        with self._reading() as connection:
+            return SESSION.readable(find(connection, SESSION, session_id))
+
+    def list_sessions(
+        self,
+        *,
+        agent_id: str | None = None,
+        source: Source | None = None,
+        parent_id: str | None = None,
+        project_id: str | None = None,
+        ticket_id: str | None = None,
+        job_id: str | None = None,
+        ended: bool | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page[SessionRecord | Broken]:
+        """A page of the sessions that fit every filter given, newest first. Raises `BadInput` as `list_groups` does."""
+        filters = {
+            SESSIONS.c.agent_id: agent_id,
+            SESSIONS.c.source: None if source is None else source.value,
+            SESSIONS.c.parent_id: parent_id,
+            SESSIONS.c.project_id: project_id,
+            SESSIONS.c.ticket_id: ticket_id,
+            SESSIONS.c.job_id: job_id,
+        }
+        conditions: list[ColumnElement[bool]] = []
+        if ended is not None:
+            conditions.append(SESSIONS.c.ended_at.is_not(None) if ended else SESSIONS.c.ended_at.is_(None))
+        order = (SESSIONS.c.created_at, SESSIONS.c.id)
+        with self._reading() as connection:
+            return page_of(
+                connection,
+                SESSION,
+                order,
+                limit=limit,
+                cursor=cursor,
+                filters=filters,
+                conditions=conditions,
+                descending=True,
+            )
+
+    def set_run_context(self, session_id: str, run_context: RunContext | None, *, by: Actor) -> SessionRecord:
+        """The session with this context, or with none. Raises `NotFound`, and `Conflict` where it has ended.
+
+        The context counts as given from then on. This mends one that cannot be read.
+        """
+        with self._changing(by, "session.set_run_context", session_id) as change:
+            _going_on(change, session_id)
+            change.detail.update(context_places(run_context))
+            columns = {"run_context": written_context(run_context), "context_given": 1}
+            return change.replace(SESSION, session_id, columns)
+
+    def set_model(self, session_id: str, model: str | None, *, by: Actor) -> SessionRecord:
+        """The session with this model. Raises `NotFound`, and `Conflict` where it has ended."""
+        with self._changing(by, "session.set_model", session_id) as change:
+            _going_on(change, session_id)
+            change.detail["model"] = model
+            return change.replace(SESSION, session_id, {"model": model})
+
+    def end_session(self, session_id: str, *, by: Actor) -> SessionRecord:
+        """The session, ended. Raises `NotFound`, and `Conflict` where it has ended before."""
+        with self._changing(by, "session.end", session_id) as change:
+            _going_on(change, session_id)
+            return change.replace(SESSION, session_id, {"ended_at": written_moment(change.at)})
+
+
+def _going_on(change: Change, session_id: str) -> None:
+    if change.find(SESSION, session_id)["ended_at"] is not None:
+        raise Conflict(f"the session {quoted(session_id)} has ended")
