@@ -82,7 +82,7 @@ def test_dots_behind_a_link_are_read_both_ways_for_a_tool_that_may_read_them_eit
     ("tool", "arguments"),
     [
         ("glob", {"pattern": "*", "dir_path": "secrets"}),
-        ("LS", {"directory": "./secrets"}),
+        ("LS", {"directory": "secrets"}),
         ("Grep", {"pattern": "a", "path": "README.md", "paths": ["./secrets"]}),
         ("list", {"dir": "/x/secrets"}),
         ("read_file", {"path": "README.md", "file_path": "secrets/api.key"}),

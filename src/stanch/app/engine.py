@@ -18,7 +18,8 @@ from stanch.gate.relax import Bypass, relax
 from stanch.paths.canonical import Canonicaliser
 from stanch.policy.document import Policy
 from stanch.policy.index import RuleIndex
-from stanch.policy.layers import ORDER, BrokenRules, Failed, Integrity, Layer, PersistedRules, Unbuilt
+from stanch.policy.layers import ORDER, Failed, Integrity, Layer, Unbuilt
+from stanch.policy.persisted import BrokenRules, PersistedRules
 from stanch.policy.rule import DEFAULT_GROUP, in_order
 from stanch.policy.walk import Record, Reply, Restamp, Standing, walk
 from stanch.values.call import EffectClass, JudgedCall, ToolCall

@@ -14,8 +14,9 @@ from stanch.app.below import look_below
 from stanch.paths import uri
 from stanch.paths.canonical import Canonicaliser, expand_home
 from stanch.policy.declared import Tool
+from stanch.policy.forms import RawTarget
 from stanch.policy.known_tools import server_of, tool_named
-from stanch.policy.tools import RawTarget, targets_of
+from stanch.policy.tools import targets_of
 from stanch.policy.undeclared import looks_like_path, strings_of
 from stanch.values.call import CallEffect, Category, EffectClass, JudgedCall, Stamp, ToolCall
 from stanch.values.fault import BadCall

@@ -1,0 +1,145 @@
+"""Layer 7: the rules that a person wrote, and the memory exception.
+
+Settles what the rules say of each effect of a call, also where a group is missing or broken. Does not settle which rule
+comes first (`policy.index`), nor what may relax an ask (`gate.relax`).
+"""
+
+from __future__ import annotations
+
+from stanch.policy.index import Decide, RuleIndex
+from stanch.policy.layers import LayerAnswer
+from stanch.values.call import Below, CallEffect, EffectClass, JudgedCall
+from stanch.values.decision import Answer, Effect
+from stanch.values.reason import Code, LayerId
+
+
+def _persisted(effect: Effect, code: Code, *, mandated: bool = False, detail: str = "") -> Answer:
+    return Answer(effect, code, LayerId.PERSISTED_RULES, mandated=mandated, detail=detail)
+
+
+COVERS_TOO_MUCH = _persisted(Effect.ASK, Code.COVERS_TOO_MUCH, mandated=True)
+COMMAND_UNREAD = _persisted(Effect.ASK, Code.COMMAND_UNREAD, mandated=True)
+MEMORY_EXCEPTION = _persisted(Effect.ALLOW, Code.MEMORY_EXCEPTION)
+DENIED = 3
+_ORDINARY_ASK = 1
+_EXECUTE = EffectClass.EXECUTE
+_FILE_CLASSES = (EffectClass.READ, EffectClass.WRITE)
+
+
+class PersistedRules:
+    """Layer 7: the rules of the session's group, then those of `default`, and the memory exception.
+
+    `memory` is the canonical path of the workspace's memory directory. `missing` is set where the session names a group
+    that is not there: the index is then that of `default` alone, of which only the denies stand.
+    """
+
+    id = LayerId.PERSISTED_RULES
+    immediate = True
+
+    def __init__(
+        self,
+        index: RuleIndex,
+        *,
+        agent: str | None,
+        source: str | None,
+        memory: str,
+        missing: str | None = None,
+    ) -> None:
+        self.index, self.memory = index, memory
+        self.agent, self.source = agent, source
+        self.missing = (
+            None if missing is None else _persisted(Effect.ASK, Code.GROUP_MISSING, mandated=True, detail=missing)
+        )
+        self._decide: Decide = index.bind(agent, source)
+        self._who = index.who(agent, source)
+        self._who_commanded = index.strict_commands.who(agent, source) if index.strict_commands is not None else 0
+
+    def ask(self, call: JudgedCall) -> LayerAnswer:
+        """The first matching rule's answer for each effect; for a call without effects, by the tool's name alone."""
+        tool, declared, decide, answers = call.call.tool, call.declared, self._decide, self.index.answers
+        remembered = call.builtin and self.is_memory(call)
+        said: list[Answer | None] = []
+        for effect in call.effects:
+            stamp = effect.stamp
+            if stamp is None:
+                place = decide(tool, effect.cls, declared, None)
+            elif stamp.folded:
+                place = self.folded_place(call, effect)
+            else:
+                place = decide(tool, effect.cls, declared, stamp.key)
+            answer = answers[place]
+            if effect.below is not None:
+                answer = self._reaching(call, effect, effect.below, answer)
+            if remembered and place >= self.index.mandatory:
+                answer = MEMORY_EXCEPTION
+            if answer.strength < DENIED:
+                if effect.command or (effect.cls is _EXECUTE and self._commanded(call, effect)):
+                    answer = COMMAND_UNREAD
+                elif self.missing is not None:
+                    answer = self.missing
+            said.append(answer)
+        return said
+
+    def _commanded(self, call: JudgedCall, effect: CallEffect) -> bool:
+        """True where a rule about commands denies or asks, and could be about what this effect runs."""
+        index = self.index.strict_commands
+        if index is None:
+            return False
+        key = None if effect.stamp is None else effect.stamp.key
+        return any(
+            True for _ in index.all_matching(call.call.tool, effect.cls, call.declared, key, self._who_commanded)
+        )
+
+    def may_refuse(self, tool: str, cls: EffectClass, declared: bool) -> bool:
+        """True where it matters what lies below a directory that such an effect reaches down from."""
+        return self.index.may_refuse(tool, cls, declared, self._who)
+
+    def _reaching(self, call: JudgedCall, effect: CallEffect, below: Below, answer: Answer) -> Answer:
+        """The answer of an effect that reaches down: a question, mandated, where something below is closed to it."""
+        if answer.strength > _ORDINARY_ASK:
+            return answer
+        folded = effect.stamp is not None and effect.stamp.folded
+        for key in below.keys:
+            if folded:
+                place = self._place(call, effect, key, folded=True)
+            else:
+                place = self._decide(call.call.tool, effect.cls, call.declared, key)
+            found = self.index.answers[place]
+            if found.strength > _ORDINARY_ASK:
+                return Answer(Effect.ASK, Code.COVERS_REFUSED, self.id, found.rule, mandated=True)
+        return answer if below.complete else COVERS_TOO_MUCH
+
+    def folded_place(self, call: JudgedCall, effect: CallEffect) -> int:
+        """The place of the first rule that fits a path on a file system that ignores letter case."""
+        return self._place(call, effect, None if effect.stamp is None else effect.stamp.key, folded=True)
+
+    def _place(self, call: JudgedCall, effect: CallEffect, key: str | None, *, folded: bool) -> int:
+        fitting = self.index.all_matching(call.call.tool, effect.cls, call.declared, key, self._who, folded=folded)
+        return next(fitting, len(self.index.rules))
+
+    def is_memory(self, call: JudgedCall) -> bool:
+        """True for a write tool's call whose every target lies under the workspace's memory."""
+        first = call.effects[0].stamp
+        if first is None or not first.key.startswith(self.memory) or self.missing is not None:
+            return False
+        for effect in call.effects:
+            stamp = effect.stamp
+            if stamp is None or effect.cls not in _FILE_CLASSES or stamp.links > 1:
+                return False
+            if stamp.key != self.memory and not stamp.key.startswith(self.memory + "/"):
+                return False
+        return any(effect.cls is EffectClass.WRITE for effect in call.effects)
+
+
+class BrokenRules:
+    """Layer 7 where a rule of one of the session's groups, or the policy itself, cannot be read: all is denied."""
+
+    id = LayerId.PERSISTED_RULES
+    immediate = True
+
+    def __init__(self, place: str) -> None:
+        self.answer = _persisted(Effect.DENY, Code.POLICY_INVALID, detail=place)
+
+    def ask(self, call: JudgedCall) -> LayerAnswer:
+        """A deny for every effect, naming the place of the first problem."""
+        return [self.answer] * len(call.effects)
