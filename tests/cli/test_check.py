@@ -46,7 +46,8 @@ def test_the_example_policy_answers(
 
 def test_the_json_has_the_documented_shape(stanch: Stanch, project: Path) -> None:
     said = stanch("check", *call("edit_file", path="docs/../secrets/x"), "--json").json
-    assert list(said) == ["effect", "reason", "effects", "trace", "policy_version"]
+    assert list(said) == ["effect", "reason", "effects", "trace", "policy_version", "policy"]
+    assert said["policy"] == {"file": "stanch.toml", "workspace": str(project), "version": said["policy_version"]}
     assert said["reason"]["rule"] | {"words": ""} == {
         "id": 1,
         "group": "default",
@@ -91,8 +92,33 @@ def test_each_effect_has_a_line_where_there_are_several(stanch: Stanch, project:
 
 def test_the_trace_names_every_layer(stanch: Stanch, project: Path) -> None:
     out = stanch("check", *call("read_file", path="docs/a"), "--trace").out
-    for words in ("integrity             asked, no objection", "tier                  not there", "relaxation"):
+    for words in (
+        "integrity             asked, no objection",
+        "relaxation",
+        "\n  7 layers are not configured: skill_rows, ",
+    ):
         assert words in out
+    denied = stanch("check", *call("write_file", path=".git/hooks/x"), "--trace").out
+    assert "persisted_rules       not asked, since a deny stands already" in denied
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "shown"),
+    [
+        ("Bash", {"command": "ls -la"}, "ls -la"),
+        ("execute_cmd", {"command": "a\x1b[31m\n\u202eb"}, "a\\x1b[31m\\n\\u202eb"),
+        ("shell", {"command": ["bash", "-lc", "make test"]}, "make test"),
+        ("exec_command", {"cmd": "x" * 500}, "x" * 199 + "…"),
+    ],
+)
+def test_a_command_is_shown_on_a_line_of_its_own(
+    stanch: Stanch, project: Path, tool: str, arguments: dict[str, object], shown: str
+) -> None:
+    for command in ("check", "explain"):
+        assert f"\n  command: {shown}\n" in stanch(command, *call(tool, **arguments)).out
+    said = stanch("check", *call(tool, **arguments), "--json").json
+    assert "command:" not in str(said)
+    assert "command: " not in stanch("check", *call("read_file", path="docs/a")).out
 
 
 def test_without_a_policy_file_the_built_in_rules_speak(
@@ -102,7 +128,10 @@ def test_without_a_policy_file_the_built_in_rules_speak(
     ended = stanch("check", *call("read_file", path="secrets/x"))
     assert ended.code == 11
     assert "rule 1: one of the built-in rules" in ended.out
-    assert f"policy: the built-in rules over {tmp_path.resolve()}, since there is no ./stanch.toml" in ended.out
+    assert (
+        f"policy: the built-in rules over {tmp_path.resolve()}, since there is no stanch.toml here or above"
+        in ended.out
+    )
 
 
 def test_relative_paths_start_in_the_working_directory_named(stanch: Stanch, project: Path) -> None:

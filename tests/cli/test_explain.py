@@ -55,9 +55,15 @@ def test_every_layer_is_in_the_trace_in_order(stanch: Stanch, ruled: Path) -> No
     ended = stanch("explain", *call("read_file", path="docs/a"))
     lines = ended.out.splitlines()
     start = lines.index("layers, in the order they are asked:")
-    named = [line.split()[0] for line in lines[start + 1 : start + 10]]
-    assert named == [layer.value for layer in LayerId if layer is not LayerId.RELAXATION]
+    assert [line.split()[0] for line in lines[start + 1 : start + 3]] == ["integrity", "persisted_rules"]
     assert "µs" in lines[start + 1]
+    away = [layer.value for layer in LayerId if layer.value not in ("integrity", "persisted_rules", "relaxation")]
+    assert lines[start + 3] == f"  7 layers are not configured: {', '.join(away)}"
+
+
+def test_a_layer_that_is_configured_is_no_longer_counted_as_away(stanch: Stanch, ruled: Path) -> None:
+    out = stanch("explain", *call("read_file", path="docs/a"), "--model", "a/b").out
+    assert "  6 layers are not configured: skill_rows, narrowing, caller_policy, " in out
 
 
 def test_rules_behind_the_winner_are_named_with_the_reason(stanch: Stanch, ruled: Path) -> None:

@@ -39,7 +39,7 @@ def test_a_path_behind_a_link_shows_both_forms(stanch: Stanch, project: Path) ->
     ("line", "said"),
     [
         ('colour = "red"', "stanch.toml:2: unknown key 'colour' (known: "),
-        ("workspace = 7", "stanch.toml:2: 'workspace' must be a string, got a number (workspace)"),
+        ("workspace = 7", "stanch.toml:2: 'workspace' must be a string, got a number\n"),
         ('workspace = "a\\u0000b"', "stanch.toml:2: the workspace "),
         ("groups = [", "stanch.toml:"),
         ('[sessions.defaults.agent.x]\nallow_fs_writes = ["a/*.csv"]', "stanch.toml:3: "),
@@ -70,10 +70,38 @@ def test_a_file_that_cannot_be_read_is_a_mistake(stanch: Stanch, project: Path) 
             assert said in ended.err
 
 
-def test_lint_finds_nothing_in_the_example(stanch: Stanch, project: Path) -> None:
+def test_lint_finds_in_the_example_what_waits_for_commands_and_nothing_else(stanch: Stanch, project: Path) -> None:
+    ended = stanch("policy", "lint", "stanch.toml", "--json")
+    assert (ended.code, ended.err) == (1, "")
+    assert [one["kind"] for one in ended.json["findings"]] == ["never_allows"]
+    text = (project / "stanch.toml").read_text("utf-8")
+    (project / "stanch.toml").write_text(text.replace('command = "git log *"\naction = "allow"', 'action = "ask"'))
     ended = stanch("policy", "lint", "stanch.toml")
     assert (ended.code, ended.out, ended.err) == (0, "stanch.toml: nothing found\n", "")
     assert stanch("policy", "lint", "stanch.toml", "--json").json["findings"] == []
+
+
+def test_a_file_without_default_is_told_that_the_built_in_rules_are_used(stanch: Stanch, project: Path) -> None:
+    group = '[[groups]]\nid = "jobs"\n[[groups.rules]]\ntool = "read_file"\naction = "ask"\n'
+    (project / "stanch.toml").write_text(f"version = 1\n{group}", "utf-8")
+    ended = stanch("policy", "check")
+    assert ended.code == 0
+    assert ended.out.splitlines()[-1] == 'stanch.toml: no group "default": the 9 built-in rules are used'
+    assert "stanch.toml: no problems (1 rule, version " in ended.out
+    assert "a built-in rule: /**/secrets means /**/secrets" in ended.out
+    assert "seeded" not in ended.out
+    assert stanch("policy", "check", "--json").json["built_in_rules"] == 9
+    answered = stanch("check", "--tool", "read_file", "--args", '{"path": "secrets/x"}')
+    assert "one of the built-in rules" in answered.out
+    silenced = (
+        group.replace("read_file", "@read")
+        .replace('"ask"', '"allow"')
+        .replace("action", 'path = "/**/secrets"\naction')
+    )
+    (project / "stanch.toml").write_text(f"version = 1\n{silenced}", "utf-8")
+    assert "(deny @read on /**/secrets, built in)" in stanch("policy", "lint").out
+    (project / "stanch.toml").write_text('version = 1\n[[groups]]\nid = "default"\n', "utf-8")
+    assert "built-in" not in stanch("policy", "check").out
 
 
 def test_lint_names_the_place_of_each_finding(stanch: Stanch, project: Path) -> None:
@@ -105,19 +133,15 @@ def test_init_writes_a_policy_with_the_rules_that_stanch_starts_with(stanch: Sta
     written = (tmp_path / "stanch.toml").read_text("utf-8")
     policy = build(parse(written, "stanch.toml"), workspace="/w", home="/home/p")
     assert policy.problems == ()
-    rules = policy.groups["default"].rules
-    assert [(r.priority, r.tool, r.action, r.path, r.note, r.mandatory) for r in rules] == [
-        (s.priority, s.tool, s.action, s.path, s.note, s.mandatory) for s in ROWS
-    ]
-    assert stanch("policy", "check", str(tmp_path / "stanch.toml")).code == 0
-    assert stanch("policy", "lint", str(tmp_path / "stanch.toml")).code == 0
+    rules = {(r.tool, r.action, r.path, r.mandatory) for r in policy.groups["default"].rules}
+    for seed in ROWS:
+        runs = seed.tool in ("execute_cmd", "run_code")
+        assert ("@execute" if runs else seed.tool, seed.action, seed.path, seed.mandatory) in rules
 
 
 def test_the_examples_in_the_comments_of_init_are_right() -> None:
-    open_up = "\n".join(
-        line.removeprefix("# ") if line.startswith(("# [", "# ")) and _is_toml(line) else line
-        for line in TEXT.splitlines()
-    )
+    head, mark, tail = TEXT.partition("# --- More")
+    open_up = head + mark + "\n".join(line.removeprefix("# ") if _is_toml(line) else line for line in tail.splitlines())
     policy = build(parse(open_up, "stanch.toml"), workspace="/w", home="/home/p")
     assert policy.problems == ()
     assert "deploy" in policy.tools

@@ -46,8 +46,8 @@ def test_a_failing_case_is_named_with_file_and_line(stanch: Stanch, tables: Path
     (tables / "wrong.yaml").write_text(WRONG, "utf-8")
     ended = stanch("policy", "test", str(tables))
     assert ended.code == 1
-    assert f"{tables / 'wrong.yaml'}:7: thinks that secrets are open\n" in ended.out
-    assert "wanted: read_file {'path': 'secrets/a'}: allow because read_grant\n" in ended.out
+    assert ended.out.startswith(f"thinks that secrets are open  {tables / 'wrong.yaml'}:7\n")
+    assert 'wanted: read_file {"path": "secrets/a"}: allow because read_grant\n' in ended.out
     assert "got:    deny because rule 1 of default; Denied by rule 1" in ended.out
     assert "why:    Because.\n" in ended.out
     assert ended.out.endswith("in 2 tables, 1 failed\n")
@@ -60,6 +60,7 @@ def test_a_failing_case_as_json(stanch: Stanch, tables: Path) -> None:
     said = ended.json
     assert (said["files"], said["cases"], said["failed"]) == (2, 17, 1)
     (finding,) = said["findings"]
+    assert next(iter(finding)) == "it"
     assert (finding["file"], finding["line"]) == (str(tables / "wrong.yaml"), 7)
     assert finding["it"] == "thinks that secrets are open"
     assert finding["got"].startswith("deny because rule 1 of default")
@@ -94,6 +95,10 @@ def test_a_broken_policy_fails_the_cases_and_no_more(stanch: Stanch, tables: Pat
         ("cases: [\n", "wrong.yaml:2: this is not YAML"),
         (WRONG.replace("../stanch.toml", "../gone.toml"), "wrong.yaml:4: the policy"),
         (WRONG.replace("given: {", "given: {files: {/proc/x: a}, "), "wrong.yaml:4: '/proc/x' cannot be made"),
+        (
+            WRONG.replace("given: {", "given: {source: corn, "),
+            "wrong.yaml:2: unknown source 'corn'; did you mean 'cron'?",
+        ),
         (WRONG.replace("given: {", "given: {layers: [{layer: hook}], "), "a layer of a case is one of"),
     ],
 )

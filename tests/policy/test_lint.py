@@ -115,8 +115,8 @@ def test_a_finding_names_both_rules_and_their_lines() -> None:
     ],
 )
 def test_a_rule_that_reaches_only_other_tools_than_it_names_is_found(rows: list[dict[str, Any]]) -> None:
-    (one,) = lint(policy_of(rules(*rows)))
-    assert (one.kind, one.others) == (FindingKind.PARTLY_UNREACHABLE, ("stanch.toml:5",))
+    (one,) = found(rules(*rows), FindingKind.PARTLY_UNREACHABLE)
+    assert one.others == ("stanch.toml:5",)
     assert f"can never fire for {rows[1]['tool']} itself: rule 1 (" in one.message
 
 
@@ -184,6 +184,12 @@ def test_an_allow_that_is_meant_is_not(rows: list[dict[str, Any]]) -> None:
     ("tool", "kind", "said"),
     [
         ("raed_file", FindingKind.UNKNOWN_TOOL, "did you mean 'read_file'?"),
+        ("Raed", FindingKind.UNKNOWN_TOOL, "did you mean 'Read'?"),
+        ("READ_FILE", FindingKind.UNKNOWN_TOOL, "did you mean 'read_file'?"),
+        ("Bahs", FindingKind.UNKNOWN_TOOL, "did you mean 'Bash'?"),
+        ("mcp__git__git_stats", FindingKind.UNKNOWN_TOOL, "did you mean 'mcp__git__git_status'?"),
+        ("Compile", FindingKind.UNDECLARED_TOOL, "declare it under [tools.Compile]"),
+        ("mcp__mail__git_status", FindingKind.UNDECLARED_TOOL, "declare it under [tools.mcp__mail__git_status]"),
         ("knit_*", FindingKind.UNKNOWN_TOOL, "'knit_*' fits no known or declared tool"),
         ("mystery", FindingKind.UNDECLARED_TOOL, "declare it under [tools.mystery]"),
         ("mcp__mail__send", FindingKind.UNDECLARED_TOOL, "declare it under [tools.mcp__mail__send]"),
@@ -198,7 +204,10 @@ def test_a_tool_that_nobody_knows_is_found(tool: str, kind: FindingKind, said: s
     assert said in one.message
 
 
-@pytest.mark.parametrize("tool", ["read_file", "Read", "mcp__git__*", "mcp__*", "*", "@network", "deploy", "dep*"])
+@pytest.mark.parametrize("tool", [
+    "read_file", "Read", "mcp__git__*", "mcp__*", "*", "@network", "deploy", "dep*",
+    "mcp__github__get_issue", "mcp__github__get_*", "mcp__github__*",
+])  # fmt: skip
 def test_a_tool_that_somebody_knows_is_not(tool: str) -> None:
     declared = '[tools.deploy]\neffects = [{ class = "network", argument = "host" }]\n'
     assert lint(policy_of(rules(rule(tool, "ask")) + declared)) == []

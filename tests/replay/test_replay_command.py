@@ -75,6 +75,20 @@ def test_a_mistake_exits_2_with_nothing_on_standard_output(words: list[str], sai
     assert not Path("out.html").exists()
 
 
+@pytest.mark.parametrize("also", [[], ["--json"]])
+def test_every_file_that_is_no_session_is_named(also: list[str]) -> None:
+    Path("odd.txt").write_text("no JSON\n", "utf-8")
+    done = run("odd.txt", CLAUDE, "gone.jsonl", *also)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "odd.txt:1: this is not JSON" in done.stderr
+    assert "gone.jsonl cannot be read: no such file" in done.stderr
+
+
+def test_a_workspace_that_is_not_on_this_machine_is_nothing_to_warn_of() -> None:
+    Path("stanch.toml").write_text('version = 1\nworkspace = "/nowhere/at/all"\n', "utf-8")
+    assert not run(CLAUDE).stderr
+
+
 def test_the_policy_used_is_named_and_found() -> None:
     assert "Policy: built-in rules, workspace /repo/app" in run(CLAUDE).stdout
     Path("stanch.toml").write_text(DENY_ALL, "utf-8")

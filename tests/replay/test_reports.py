@@ -105,6 +105,20 @@ def test_the_sums_add_up_and_the_most_asked_come_first() -> None:
         assert asks == sorted(asks, reverse=True)
 
 
+def test_rules_and_reasons_without_one_stand_in_one_list_the_most_asked_first() -> None:
+    report = report_of(DATA / NAME, policy=SAMPLE / "stanch.toml")
+    found = report.by_answer()
+    assert sum(tally.total for tally in found) == len(report.rows)
+    assert [tally.order for tally in found] == sorted(tally.order for tally in found)
+    _, _, listed = shown(report).partition("by rule, or by reason where no rule spoke\n")
+    assert listed.splitlines()[0] == "      5  command unread  5 asked"
+    assert listed.splitlines()[1].startswith("      1  default 6: ask @write (stanch.toml:44)  1 asked")
+    assert "by reason" not in listed
+    text = "".join(page(report))
+    assert "<h2>What decided</h2>" in text
+    assert text.index("command unread <") < text.index("ask @write <")
+
+
 def test_what_is_said_in_text_is_what_is_said_in_json() -> None:
     report = report_of(DATA / NAME)
     text = shown(report)

@@ -6,8 +6,8 @@ Settles where the rules of a session are found. Does not settle why a rule lost 
 from __future__ import annotations
 
 from stanch.app.engine import Session
-from stanch.policy.layers import PersistedRules
 from stanch.policy.losers import Contest, contest
+from stanch.policy.persisted import PersistedRules
 from stanch.values.decision import Decision
 
 

@@ -40,8 +40,8 @@ def build(document: Document, *, workspace: str, home: str, anchor: Anchor = str
 
 def _no_class(tool: str) -> str:
     close = difflib.get_close_matches(tool, CLASSES, n=1)
-    hint = f"did you mean '{close[0]}'?" if close else f"write one of {', '.join(CLASSES)}"
-    return f"'{tool}' is no effect class; {hint}"
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"'{tool}' is no effect class; {hint}write one of {', '.join(CLASSES)}"
 
 
 class _Builder:

@@ -218,7 +218,7 @@ def _message(detail: ErrorDetails, where: Location, top: Any) -> str:
     if kind == "string_too_short":
         return f"'{key}' is empty"
     if kind in ("greater_than_equal", "less_than_equal"):
-        return f"'{key}' must be {context.get('ge', context.get('le'))}"
+        return f"'{key}' must be {context.get('ge', context.get('le'))}, not {detail['input']}"
     if kind == "greater_than":
         return f"'{key}' must be a whole number above {context.get('gt')}"
     wanted = {

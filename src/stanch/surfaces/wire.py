@@ -73,7 +73,7 @@ def context_of(text: str) -> RunContext | None:
 
 
 def _effect_json(decision: Decision, effect: CallEffect, answer: Answer | None) -> Json:
-    stamp = effect.stamp
+    stamp = None if effect.subject else effect.stamp
     return {
         "class": None if effect.cls is None else effect.cls.value,
         "path": None if stamp is None else stamp.path or stamp.requested,

@@ -15,10 +15,12 @@ from stanch.surfaces.cli.question import Answered, Question
 from stanch.values.decision import Answer, Decision, EffectAnswer, LayerStep
 from stanch.values.reason import Reason, RuleRef
 
+LONGEST_COMMAND = 200
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the application."""
-    app.command("check")(check)
+    app.command("check", cls=question.CallCommand)(check)
 
 
 def check(  # noqa: PLR0917 - a person gives options by name
@@ -40,7 +42,7 @@ def check(  # noqa: PLR0917 - a person gives options by name
     """
     answered = question.answer(Question(policy, group, agent, source, model, cwd, context, tool, args))
     if as_json:
-        terminal.out_json(answer_json(answered.decision))
+        terminal.out_json(answer_json(answered))
     else:
         show_answer(answered)
         if trace:
@@ -50,10 +52,11 @@ def check(  # noqa: PLR0917 - a person gives options by name
     raise typer.Exit(question.EXITS[answered.decision.effect])
 
 
-def answer_json(decision: Decision) -> dict[str, Any]:
+def answer_json(answered: Answered) -> dict[str, Any]:
     """The answer with its whole trace, as every door gives it, and what only a command line needs beside it."""
     from stanch.surfaces import wire
 
+    decision = answered.decision
     said = wire.decision_json(decision, trace=True)
     for record, each in zip(said["effects"], decision.effects, strict=True):
         record["argument"] = each.effect.argument
@@ -61,6 +64,7 @@ def answer_json(decision: Decision) -> dict[str, Any]:
         answer = step.answer
         record["reason"] = None if answer is None else wire.reason_json(step_reason(decision, answer), answer.effect)
     said["policy_version"] = decision.policy_version
+    said["policy"] = answered.policy
     return said
 
 
@@ -73,12 +77,14 @@ def step_reason(decision: Decision, answer: Answer) -> Reason:
 
 
 def show_answer(answered: Answered) -> None:
-    """Prints the effect, its sentence, the place of its rule, and a line for each effect where there are several."""
+    """Prints the effect, its sentence, the place of its rule, the command, and a line for each of several effects."""
     decision = answered.decision
     word = terminal.coloured(decision.effect.value)
     terminal.out(f"{word}  {sentence(decision.reason, decision.effect)}")
     if decision.reason.rule is not None:
         terminal.out(f"  rule {decision.reason.rule.id}: {visible(place_of(decision.reason.rule))}")
+    for command in commands_of(decision):
+        terminal.out(f"  command: {command}")
     if len(decision.effects) > 1:
         for each in decision.effects:
             terminal.out(f"  {effect_line(decision, each)}")
@@ -111,18 +117,33 @@ def effect_words(each: EffectAnswer) -> str:
     return f"{effect.cls.value}{target}{argument}"
 
 
+def commands_of(decision: Decision) -> list[str]:
+    """Every command that the call would run, on one line each, cut short, with nothing invisible in it."""
+    from stanch.surfaces.replay.calls import command_line
+    from stanch.surfaces.replay.text import one_line
+
+    arguments = decision.call.call.arguments
+    keys = dict.fromkeys(each.effect.argument for each in decision.effects if each.effect.command)
+    return [one_line(said, LONGEST_COMMAND) for key in keys if (said := command_line(arguments.get(key)))]
+
+
 def show_trace(answered: Answered) -> None:
-    """Prints what each layer said, in the order in which layers are asked."""
+    """Prints what each layer said, in the order in which layers are asked, and which layers there are not."""
     there = {layer.id for layer in answered.session.layers}
+    steps = [step for step in answered.decision.trace if step.asked or step.layer in there]
+    away = [step.layer.value for step in answered.decision.trace if step not in steps]
     terminal.out("layers, in the order they are asked:")
-    for step in answered.decision.trace:
+    for step in steps:
         took = f"  {step.microseconds:.1f} µs" if step.microseconds else ""
-        terminal.out(f"  {step.layer.value:<20}  {_step_words(answered.decision, step, step.layer in there)}{took}")
+        terminal.out(f"  {step.layer.value:<20}  {_step_words(answered.decision, step)}{took}")
+    if away:
+        are = "layer is" if len(away) == 1 else "layers are"
+        terminal.out(f"  {len(away)} {are} not configured: {', '.join(away)}")
 
 
-def _step_words(decision: Decision, step: LayerStep, there: bool) -> str:
+def _step_words(decision: Decision, step: LayerStep) -> str:
     if not step.asked:
-        return "not asked, since a deny stands already" if there else "not there"
+        return "not asked, since a deny stands already"
     if step.answer is None:
         return "asked, no objection"
     said = sentence(step_reason(decision, step.answer), step.answer.effect)

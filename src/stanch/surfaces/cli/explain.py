@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the application."""
-    app.command("explain")(explain)
+    app.command("explain", cls=question.CallCommand)(explain)
 
 
 def explain(  # noqa: PLR0917 - a person gives options by name
@@ -48,7 +48,7 @@ def explain(  # noqa: PLR0917 - a person gives options by name
     decision = answered.decision
     found = contests(answered.session, decision)
     if as_json:
-        terminal.out_json(answer_json(decision) | {"rules": [_contest_json(one) for one in found]})
+        terminal.out_json(answer_json(answered) | {"rules": [_contest_json(one) for one in found]})
     else:
         show_answer(answered)
         terminal.out()

@@ -14,16 +14,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stanch.explain import visible
+from stanch.surfaces import finding
 from stanch.surfaces.cli import policy_start, terminal
 from stanch.surfaces.cli.question import JsonOption
+from stanch.values.fault import BadInput
 
 if TYPE_CHECKING:
     from stanch.app.linting import Checked
+    from stanch.policy.document import Policy
     from stanch.values.fault import Problem
 
 EXIT_FINDING = 1
+SEEDED = "seeded"  # the place of a rule that is in no file
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The policy file.", show_default=False)]
+FileArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="[FILE]", help=f"The policy file; {finding.WITHOUT} if left out.", show_default=False),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    file: FileArgument,
+    file: FileArgument = None,
     patterns: Annotated[
         bool, typer.Option("--patterns", help="Print the absolute form of every path, problems or not.")
     ] = False,
@@ -51,12 +58,15 @@ def check(
     """
     from stanch.app.linting import check_file, path_forms
 
-    checked = check_file(file)
+    path = _named(file)
+    checked = check_file(path)
     forms = path_forms(checked) if patterns or not checked.problems else ()
     if as_json:
         said: dict[str, Any] = {
             "file": checked.policy.file,
             "policy_version": checked.policy.version,
+            "policy": _policy_json(path, checked.policy),
+            "built_in_rules": len(built_in(checked.policy)),
             "problems": [problem_json(one) for one in checked.problems],
         }
         if forms:
@@ -64,32 +74,34 @@ def check(
             said["patterns"] = [{"place": place, "path": path, "absolute": form} for place, path, form in forms]
         terminal.out_json(said)
     else:
+        _show_file(file, path)
         _show_problems(checked)
         if patterns or not checked.problems:
             terminal.out(f"workspace: {visible(checked.policy.workspace)}")
-            for place, path, form in forms:
-                terminal.out(f"{visible(place)}: {visible(path)} means {visible(' and '.join(form))}")
+            for place, written, form in forms:
+                where = "a built-in rule" if place == SEEDED else place
+                terminal.out(f"{visible(where)}: {visible(written)} means {visible(' and '.join(form))}")
         if not checked.problems:
-            policy = checked.policy
-            rules = sum(len(group.rules) for group in policy.groups.values())
-            terminal.out(f"{visible(policy.file)}: no problems ({_count(rules, 'rule')}, version {policy.version})")
+            _show_count(checked.policy)
     raise typer.Exit(EXIT_FINDING if checked.problems else 0)
 
 
-def lint(file: FileArgument, as_json: JsonOption = False) -> None:
+def lint(file: FileArgument = None, as_json: JsonOption = False) -> None:
     """Name every problem in a policy file, and what can be said against rules that are no mistakes in themselves.
 
     Exit code: 0 where there is no finding, 1 where there is one, 2 where the file cannot be read.
     """
     from stanch.app.linting import check_file, lint_file
 
-    checked = check_file(file)
+    path = _named(file)
+    checked = check_file(path)
     findings = lint_file(checked)
     if as_json:
         terminal.out_json(
             {
                 "file": checked.policy.file,
                 "policy_version": checked.policy.version,
+                "policy": _policy_json(path, checked.policy),
                 "problems": [problem_json(one) for one in checked.problems],
                 "findings": [
                     {
@@ -105,6 +117,7 @@ def lint(file: FileArgument, as_json: JsonOption = False) -> None:
             }
         )
     else:
+        _show_file(file, path)
         _show_problems(checked)
         for one in findings:
             group = "" if one.group == "default" else f' [group "{visible(one.group)}"]'
@@ -125,11 +138,43 @@ def problem_json(problem: Problem) -> dict[str, Any]:
     }
 
 
+def built_in(policy: Policy) -> tuple[int, ...]:
+    """The numbers of the rules that Stanch brings along, where the file has no group `default`; else none."""
+    return tuple(rule.id for group in policy.groups.values() for rule in group.rules if rule.place == SEEDED)
+
+
+def _named(file: Path | None) -> Path:
+    """The file that is named, else the nearest. Raises `BadInput` where there is none."""
+    found = finding.nearest_policy() if file is None else file
+    if found is None:
+        raise BadInput(
+            f"there is no {finding.POLICY_FILE} here or above; name a file, or write one with: stanch policy init"
+        )
+    return found
+
+
+def _policy_json(path: Path, policy: Policy) -> dict[str, Any]:
+    return {"file": str(path), "workspace": policy.workspace, "version": policy.version}
+
+
+def _show_file(named: Path | None, path: Path) -> None:
+    """Says which file is meant, where nobody named it and it lies elsewhere."""
+    if named is None and path.is_absolute():
+        terminal.out(f"policy: {visible(str(path))}")
+
+
+def _show_count(policy: Policy) -> None:
+    own = len(built_in(policy))
+    rules = sum(len(group.rules) for group in policy.groups.values()) - own
+    terminal.out(f"{visible(policy.file)}: no problems ({_count(rules, 'rule')}, version {policy.version})")
+    if own:
+        terminal.out(f'{visible(policy.file)}: no group "default": the {own} built-in rules are used')
+
+
 def _show_problems(checked: Checked) -> None:
     for one in checked.problems:
         warning = "warning: " if one.warning else ""
-        where = f" ({visible(one.where)})" if one.where else ""
-        terminal.out(f"{visible(checked.policy.file)}:{one.line}: {warning}{visible(one.message)}{where}")
+        terminal.out(f"{visible(checked.policy.file)}:{one.line}: {warning}{visible(one.message)}")
 
 
 def _count(number: int, noun: str) -> str:

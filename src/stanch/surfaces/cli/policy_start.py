@@ -1,6 +1,7 @@
-"""`stanch policy init`: a first policy file, with the rules that Stanch starts with, each explained.
+"""`stanch policy init`: a first policy file, for people who run coding agents, with every rule explained.
 
-Settles the text and where it is written. Does not settle the rules (`policy.seeds`): a test holds the two together.
+Settles the text and where it is written. Does not settle the built-in rules (`policy.seeds`), which hold where there is
+no file: what they deny or allow, this text denies or allows too, and a test holds the two together.
 """
 
 from __future__ import annotations
@@ -13,83 +14,103 @@ import typer
 
 from stanch.explain import visible
 from stanch.surfaces.cli import terminal
-from stanch.surfaces.cli.question import POLICY_FILE, JsonOption
+from stanch.surfaces.cli.question import JsonOption
+from stanch.surfaces.finding import POLICY_FILE
 from stanch.values.fault import BadInput
 
 TEXT = """\
 # What agents may do here. A call that no rule matches is a question to a person.
 #
-#   stanch policy check stanch.toml      names mistakes, and shows what each path means
-#   stanch policy lint stanch.toml       names rules that can never fire, and more
-#   stanch check --tool read_file --args '{"path": "notes.md"}'
-#                                        says what the gate answers to a call
+#   stanch policy check      names every mistake, and shows what each path means
+#   stanch policy lint       names rules that can never fire, and more
+#   stanch check --tool Write --args '{"file_path": "notes.md"}'
+#                            says what the gate answers to a call; stanch explain says why
+#   stanch replay ~/.claude/projects ~/.codex/sessions
+#                            says what it would have answered to your own past sessions
 version = 1
-workspace = "."         # relative paths in rules start here; "." is the directory of this file
+workspace = "."    # relative paths in rules start here; "." is the directory of this file
 
-# A group is a list of rules: lower priority first, then from the top; the first that fits decides.
-# `default` is read for every session, after the rules of the session's own group, if it has one.
+# A group is a list of rules. `default` is read for every session, after the rules of the session's own group, if it has
+# one. A rule names
+#
+#   tool     a tool's name, a glob such as "mcp__github__*", or whatever @read, @write, @execute or @network does
+#   path     where: * and ? stay within one name, ** spans any number of them, a directory covers all below it
+#   action   allow, ask or deny
+#
+# and the first that fits decides: mandatory rules come first, then lower `priority` (100 where none is written), then
+# from the top. Reading in the workspace needs no rule: where one asks, that is granted, and only a deny or a mandatory
+# ask stands against it.
 [[groups]]
 id = "default"
 name = "Default"
+rules = [
+  # --- Mandatory: no other rule and no grant answers for these --------------------------------------------------------
 
-# Mandatory rules are read before all others. No allow rule and no grant answers for one.
-[[groups.rules]]
-priority = 5
-tool = "@read"          # a tool's name, a glob such as "mcp__mail__*", or @read, @write, @execute, @network
-path = "/**/secrets"    # * and ? stay within one name, ** spans any number; a directory covers all below it
-action = "deny"         # allow, ask or deny
-mandatory = true
-note = "secrets never reach a model"
+  # @read is every way to read: Read, Grep, apply_patch, an MCP server, or a tool that nobody has described.
+  { tool = "@read", path = "/**/secrets", action = "deny", mandatory = true, note = "secrets never reach a model" },
+  { tool = "@write", path = "/**/secrets", action = "deny", mandatory = true, note = "secrets never reach a model" },
 
-[[groups.rules]]
-priority = 5
-tool = "@write"
-path = "/**/secrets"
-action = "deny"
-mandatory = true
-note = "secrets never reach a model"
+  # Keys. Take out *.pem if certificates are what you work on.
+  { tool = "@read", path = "/**/*.pem", action = "deny", mandatory = true, note = "may be a private key" },
+  { tool = "@read", path = "/**/id_rsa*", action = "deny", mandatory = true, note = "a private key" },
+  { tool = "@read", path = "/**/id_ecdsa*", action = "deny", mandatory = true, note = "a private key" },
+  { tool = "@read", path = "/**/id_ed25519*", action = "deny", mandatory = true, note = "a private key" },
+  { tool = "@read", path = "~/.aws", action = "deny", mandatory = true, note = "credentials" },
+  { tool = "@read", path = "~/.ssh", action = "deny", mandatory = true, note = "keys" },
 
-# Files below data/ may be written without a question.
-[[groups.rules]]
-priority = 5
-tool = "@write"
-path = "data"
-action = "allow"
+  # A question each time, since .env.example is harmless and .env mostly is not.
+  { tool = "@read", path = "/**/.env*", action = "ask", mandatory = true, note = "may hold secrets" },
 
-# Talking to the person and to another agent touches nothing; what that agent does is judged by itself.
-[[groups.rules]]
-priority = 8
-tool = "ask_user"
-action = "allow"
+  # --- What needs no question -----------------------------------------------------------------------------------------
 
-[[groups.rules]]
-priority = 8
-tool = "call_agent"
-action = "allow"
+  # Files below data/ may be written. Add what your agent may change: src, tests, docs.
+  { tool = "@write", path = "data", action = "allow" },
 
-# Everything that runs or writes is a question.
-[[groups.rules]]
-priority = 10
-tool = "execute_cmd"
-action = "ask"
+  # Tools that touch nothing: they plan, ask a person, look at what runs already, or hand work to another agent, whose
+  # calls are judged one by one. Each is named, since a glob would also fit tools that come later.
+  { tool = "Agent", action = "allow" },                # Claude Code
+  { tool = "AskUserQuestion", action = "allow" },
+  { tool = "BashOutput", action = "allow" },
+  { tool = "EnterPlanMode", action = "allow" },
+  { tool = "ExitPlanMode", action = "allow" },
+  { tool = "KillShell", action = "allow" },
+  { tool = "SendMessage", action = "allow" },
+  { tool = "Skill", action = "allow" },
+  { tool = "SlashCommand", action = "allow" },
+  { tool = "Task", action = "allow" },
+  { tool = "TaskCreate", action = "allow" },
+  { tool = "TaskGet", action = "allow" },
+  { tool = "TaskList", action = "allow" },
+  { tool = "TaskOutput", action = "allow" },
+  { tool = "TaskStop", action = "allow" },
+  { tool = "TaskUpdate", action = "allow" },
+  { tool = "TodoRead", action = "allow" },
+  { tool = "TodoWrite", action = "allow" },
+  { tool = "ToolSearch", action = "allow" },
+  { tool = "close_agent", action = "allow" },          # Codex
+  { tool = "list_agents", action = "allow" },
+  { tool = "request_user_input", action = "allow" },
+  { tool = "send_input", action = "allow" },
+  { tool = "spawn_agent", action = "allow" },
+  { tool = "update_plan", action = "allow" },
+  { tool = "wait", action = "allow" },
+  { tool = "wait_agent", action = "allow" },
+  { tool = "ask_user", action = "allow" },             # Stanch's own
+  { tool = "call_agent", action = "allow" },
 
-[[groups.rules]]
-priority = 10
-tool = "run_code"
-action = "ask"
+  # --- What is a question ---------------------------------------------------------------------------------------------
 
-[[groups.rules]]
-priority = 10
-tool = "@write"
-action = "ask"
+  { tool = "@execute", action = "ask" },   # commands are not read yet: until then each is a question, allowed or not
+  { tool = "@write", action = "ask" },
 
-# And so is all the rest.
-[[groups.rules]]
-priority = 9999
-tool = "*"
-action = "ask"
+  # And so is all the rest. Put rules of your own above this one.
+  { tool = "*", action = "ask", priority = 9999 },
+]
 
-# A group of its own for scheduled jobs, and where their sessions may write without a question:
+# --- More, to copy from -----------------------------------------------------------------------------------------------
+
+# A group of its own for scheduled jobs, and where their sessions may write without a question. A rule may stand in a
+# table of its own as well; a group has its rules in one form or the other.
 #
 # [[groups]]
 # id = "jobs"
@@ -123,7 +144,7 @@ def init(
     print_it: Annotated[bool, typer.Option("--print", help="Print it and write nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a commented stanch.toml with the rules that Stanch starts with. An existing file is left alone."""
+    """Write a commented stanch.toml to start from. An existing file is left alone."""
     if print_it:
         if as_json:
             terminal.out_json({"text": TEXT})
@@ -144,4 +165,5 @@ def init(
     if as_json:
         terminal.out_json({"written": written})
     else:
-        terminal.out(f"wrote {visible(written)}; next: stanch policy check {visible(written)}")
+        check = "stanch policy check" if path == Path(POLICY_FILE) else f"stanch policy check {visible(written)}"
+        terminal.out(f"wrote {visible(written)}; next: {check}")

@@ -49,7 +49,7 @@ def run_cases(folder: FolderArgument, as_json: JsonOption = False) -> None:
         terminal.out_json({"files": len(files), "cases": len(cases), "failed": len(failed), "findings": findings})
     else:
         for case, found in failed:
-            terminal.out(f"{visible(str(case.file))}:{case.line}: {visible(case.it)}")
+            terminal.out(f"{visible(case.it)}  {visible(str(case.file))}:{case.line}")
             for one in found:
                 terminal.out(f"  wanted: {visible(one.wanted)}")
                 terminal.out(f"  got:    {visible(one.got)}")
@@ -105,9 +105,9 @@ def _shown(cases: list[Case]) -> Iterable[Case]:
 
 def _finding(case: Case, one: Mismatch) -> dict[str, Any]:
     return {
+        "it": case.it,
         "file": str(case.file),
         "line": case.line,
-        "it": case.it,
         "why": " ".join(case.why.split()),
         "wanted": one.wanted,
         "got": one.got,

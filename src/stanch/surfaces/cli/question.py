@@ -7,14 +7,18 @@ settle the answer (`app.engine`) nor how it is shown.
 from __future__ import annotations
 
 import json
-import os
+import re
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from stanch.policy.meant import unknown
+from stanch.surfaces import finding
 from stanch.surfaces.cli import terminal
 from stanch.values.decision import Decision, Effect
 from stanch.values.fault import BadCall, BadContext, BadInput
@@ -23,8 +27,8 @@ from stanch.values.identity import Source
 if TYPE_CHECKING:
     from stanch.app.engine import Engine, Session
 
-POLICY_FILE = "stanch.toml"
 MOST_NOTES = 5
+_PAIR = re.compile(r"\s*(?P<key>[A-Za-z_]\w*)\s*=")  # an argument that was written as words: `path=notes.md`
 EXITS = {Effect.ALLOW: 0, Effect.ASK: 10, Effect.DENY: 11}
 
 PolicyOption = Annotated[
@@ -32,7 +36,7 @@ PolicyOption = Annotated[
     typer.Option(
         "--policy",
         metavar="FILE",
-        help=f"The policy file. Without it: ./{POLICY_FILE}, else the built-in rules over the current directory.",
+        help=f"The policy file. Without it: {finding.WITHOUT}, else the built-in rules over the current directory.",
         show_default=False,
     ),
 ]
@@ -40,7 +44,10 @@ GroupOption = Annotated[
     str | None, typer.Option("--group", metavar="ID", help="The permission group; wins over the context's.")
 ]
 AgentOption = Annotated[str | None, typer.Option("--agent", metavar="ID", help="The agent that makes the call.")]
-SourceOption = Annotated[Source | None, typer.Option("--source", help="How the session is reached.")]
+SourceOption = Annotated[
+    str | None,
+    typer.Option("--source", metavar="SOURCE", help=f"How the session is reached: {', '.join(Source)}."),
+]
 ModelOption = Annotated[str | None, typer.Option("--model", metavar="NAME", help="The session's current model.")]
 CwdOption = Annotated[
     str | None,
@@ -65,6 +72,17 @@ ArgsOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+class CallCommand(TyperCommand):
+    """A command that asks about one call. Words that belong to no option end it with the options to write instead."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the options."""
+        options, words, _ = self.make_parser(ctx).parse_args(list(args))
+        if words and not options.get("help"):
+            terminal.refuse(f"{self.name} takes options, not words; use {_options_for(options.get('tool'), words)}")
+        return super().parse_args(ctx, args)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """The options as typed."""
@@ -72,7 +90,7 @@ class Question:
     policy: Path | None
     group: str | None
     agent: str | None
-    source: Source | None
+    source: str | None
     model: str | None
     cwd: str | None
     context: str | None
@@ -82,11 +100,28 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The session that was made for the question, and its answer. `used` says which policy spoke."""
+    """The session that was made for the question, and its answer. `file` is the policy file that spoke, if one did."""
 
     session: Session
     decision: Decision
-    used: str
+    file: Path | None
+
+    @property
+    def used(self) -> str:
+        """Which policy spoke, in words; and where relative paths start, where that is not here."""
+        policy = self.session.engine.policy
+        if self.file is None:
+            return f"the built-in rules over {policy.workspace}, since there is no {finding.POLICY_FILE} here or above"
+        base = self.session.context.effective_working_dir()
+        away = "" if base == str(finding.current_directory()) else f"; relative paths start in {base}"
+        return f"{self.file}, version {policy.version}{away}"
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """Which policy spoke, for JSON; `file` is null for the built-in rules."""
+        policy = self.session.engine.policy
+        file = None if self.file is None else str(self.file)
+        return {"file": file, "workspace": policy.workspace, "version": policy.version}
 
 
 def answer(question: Question) -> Answered:
@@ -97,14 +132,15 @@ def answer(question: Question) -> Answered:
     for name in ("group", "agent", "model", "cwd", "tool"):
         if getattr(question, name) == "":
             raise BadCall(f"--{name} is empty")
-    arguments = _arguments(question.args)
+    source = source_of(question.source)
+    arguments = _arguments(question.args, question.tool)
     context = UNSET if question.context is None else _context(question.context)
-    engine, used = _engine(question.policy)
+    engine, file = _engine(question.policy)
     try:
         session = engine.session(
             context=context,
             agent=question.agent,
-            source=question.source,
+            source=source,
             group=question.group,
             model=question.model,
             cwd=None if question.cwd is None else _directory(engine, question.cwd),
@@ -114,7 +150,17 @@ def answer(question: Question) -> Answered:
         raise BadContext(f"a grant of the session's context cannot be used: {why}") from None
     except RecursionError:
         raise BadCall("--args is nested too deeply") from None
-    return Answered(session, decision, used)
+    return Answered(session, decision, file)
+
+
+def source_of(word: str | None) -> Source | None:
+    """The source of `--source`. Raises `BadInput` for a word that is none."""
+    if word is None:
+        return None
+    try:
+        return Source(word)
+    except ValueError:
+        raise BadInput(f"--source: {unknown('source', word, Source)}") from None
 
 
 def note_problems(engine: Engine) -> None:
@@ -127,33 +173,57 @@ def note_problems(engine: Engine) -> None:
         terminal.note(f"and {further} more; stanch policy check lists them all")
 
 
-def _engine(policy: Path | None) -> tuple[Engine, str]:
+def _engine(policy: Path | None) -> tuple[Engine, Path | None]:
+    """The engine for the policy that is named, else for the nearest; with its file, None for the built-in rules."""
     from stanch.app.loading import open_engine
 
-    if policy is None and os.path.lexists(POLICY_FILE):
-        policy = Path(POLICY_FILE)
+    file = finding.nearest_policy() if policy is None else policy
     try:
-        engine = open_engine(policy)
+        return open_engine(file), file
     except FileNotFoundError:
         raise BadInput("the current directory is gone; change to one that exists") from None
-    if policy is None:
-        return engine, f"the built-in rules over {engine.policy.workspace}, since there is no ./{POLICY_FILE}"
-    return engine, f"{policy}, version {engine.policy.version}"
 
 
 def _directory(engine: Engine, written: str) -> str:
     """The canonical form of `--cwd`, read against the directory in which the command was typed."""
-    try:
-        stamp = engine.canonicaliser.directory(written, os.getcwd())
-    except FileNotFoundError:
-        raise BadInput("the current directory is gone; change to one that exists") from None
+    stamp = engine.canonicaliser.directory(written, str(finding.current_directory()))
     if stamp.refusal is not None:
         raise BadInput(f"--cwd {written} cannot be used: {stamp.detail or 'it belongs to Stanch itself'}")
     return stamp.path
 
 
-def _arguments(text: str) -> dict[str, Any]:
-    value = _json("--args", _read(text))
+def _options_for(named: Any, words: list[str]) -> str:
+    """The options that say what somebody wrote as bare words: the tool's name, and what it is called with."""
+    tool, *rest = [named, *words] if isinstance(named, str) else words
+    value = " ".join(rest) or "..."
+    pair = _PAIR.match(value)
+    if value.startswith("{"):
+        arguments = shlex.quote(value)
+    elif pair is not None:
+        arguments = _example({pair["key"]: value[pair.end() :]})
+    else:
+        arguments = _example_for(tool, value)
+    return f"--tool {shlex.quote(tool)} --args {arguments}"
+
+
+def _example_for(tool: str, value: str = "...") -> str:
+    """What to give as `--args` for a tool: its first argument that names a target, with a value."""
+    from stanch.policy.known_tools import known
+
+    described = known().get(tool)
+    keys = [effect.argument.split("|")[0] for effect in described.effects if effect.argument] if described else ["path"]
+    return _example({keys[0]: value} if keys else {})
+
+
+def _example(arguments: dict[str, str]) -> str:
+    return shlex.quote(json.dumps(arguments, ensure_ascii=False))
+
+
+def _arguments(text: str, tool: str) -> dict[str, Any]:
+    read = _read(text)
+    pair = _PAIR.match(read)
+    example = _example({pair["key"]: "..."}) if pair is not None else _example_for(tool)
+    value = _json("--args", read, f"; write an object, such as {example}" if read is text else "")
     if not isinstance(value, dict):
         raise BadCall(f'--args must be a JSON object such as {{"path": "notes.md"}}, got {_type_name(value)}')
     return value
@@ -185,14 +255,15 @@ def _read(text: str) -> str:
         raise BadCall(f"--args: {where} cannot be read: {(error.strerror or 'unknown').lower()}") from None
 
 
-def _json(option: str, text: str) -> Any:
+def _json(option: str, text: str, hint: str = "") -> Any:
+    """The value of a JSON text; `hint` ends the message where it is none."""
     try:
         return json.loads(text, object_pairs_hook=_once)
     except _Twice as twice:
         raise BadCall(f"{option} names '{twice}' twice; which of them a tool takes cannot be known") from None
     except json.JSONDecodeError as why:
         place = f"line {why.lineno}, column {why.colno}"
-        raise BadCall(f"{option} is no JSON: {why.msg[:1].lower()}{why.msg[1:]} at {place}") from None
+        raise BadCall(f"{option} is no JSON: {why.msg[:1].lower()}{why.msg[1:]} at {place}{hint}") from None
     except ValueError:
         raise BadCall(f"{option} holds a number that is too long to be read") from None
     except RecursionError:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stanch.app.loading import POLICY_FILE
-from stanch.surfaces import wire
+from stanch.surfaces import finding, wire
 from stanch.surfaces.cli import question, terminal
 from stanch.values.context import RunContext
 from stanch.values.fault import BadContext, BadInput
@@ -52,7 +51,7 @@ PolicyOption = Annotated[
     typer.Option(
         "--policy",
         metavar="FILE",
-        help=f"The policy file. Without it: ./{POLICY_FILE}, else the built-in rules over the directory that each "
+        help=f"The policy file. Without it: {finding.WITHOUT}, else the built-in rules over the directory that each "
         "session started in.",
         show_default=False,
     ),
@@ -95,7 +94,8 @@ def replay(  # noqa: PLR0917 - typer calls it by name
         if value == "":
             raise BadInput(f"--{name} is empty")
     given = () if context is None else (_context(context),)
-    asking = Asking(group, agent, source, model, None if cwd is None else _absolute(cwd), given)
+    who = question.source_of(source)
+    asking = Asking(group, agent, who, model, None if cwd is None else _absolute(cwd), given)
     transcripts, warnings = _transcripts(files or [], sample)
     policies = _sample_policy() if sample and policy is None else Policies(policy)
     report = _run(transcripts, policies, asking)
@@ -148,10 +148,7 @@ def _context(text: str) -> RunContext | None:
 
 def _absolute(directory: str) -> str:
     """`--cwd`, read against the directory in which the command was typed. It need not exist here any more."""
-    try:
-        return os.path.join(os.getcwd(), directory)
-    except FileNotFoundError:
-        raise BadInput("the current directory is gone; change to one that exists") from None
+    return os.path.join(finding.current_directory(), directory)
 
 
 def _run(transcripts: list[Transcript], policies: Policies, asking: Asking) -> Report:

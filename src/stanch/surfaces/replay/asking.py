@@ -22,7 +22,7 @@ from stanch.surfaces.replay.report import FileReport, Report, Row
 from stanch.surfaces.wire import Json
 from stanch.values.call import ToolCall
 from stanch.values.context import RunContext
-from stanch.values.fault import BadCall, BadContext, BadInput
+from stanch.values.fault import BadCall, BadContext, BadInput, Problem
 from stanch.values.identity import Source
 
 _SESSIONS = 4096
@@ -105,17 +105,20 @@ class Replay:
 def transcripts_of(paths: Sequence[Path]) -> tuple[list[Transcript], list[Warned]]:
     """The files to replay, told apart by content. A file met in a directory that is no session is a warning.
 
-    Raises `BadInput` for a file that was named itself and is no session.
+    Raises `BadInput` for the files that were named themselves and are no session, naming each.
     """
     found: list[Transcript] = []
-    warnings = []
+    warnings, wrong = [], []
     for path, named in files_of(paths).items():
         try:
             found.append(recognise(path))
         except BadInput as why:
             if named:
-                raise
+                wrong.append(str(why))
+                continue
             warnings.append(Warned(str(path), 0, str(why).removeprefix(str(path)).lstrip(": ")))
+    if wrong:
+        raise BadInput("; ".join(wrong))
     beside = {one for transcript in found for one in transcript.beside}
     return [one for one in found if one.path not in beside], warnings
 
@@ -139,8 +142,13 @@ def replay(
         file.repeated = seen.repeated
         files.append(file)
     for policy in policies.used:
-        warnings += [Warned(policy.file, p.line, p.message) for p in policy.problems]
+        warnings += [Warned(policy.file, p.line, p.message) for p in policy.problems if not _is_elsewhere(p)]
     return Report(files, warnings, _policy(policies, files))
+
+
+def _is_elsewhere(problem: Problem) -> bool:
+    """True for the warning that the workspace is not there: a recorded session need not have run on this machine."""
+    return problem.warning and problem.where == "workspace"
 
 
 def _policy(policies: Policies, files: Sequence[FileReport]) -> Json:

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from stanch.explain import visible
 from stanch.surfaces.replay.report import FileReport, Report, Row, Tally
-from stanch.surfaces.replay.text import counted, how_many, place_words, policy_words
+from stanch.surfaces.replay.text import answer_words, counted, how_many, place_words, policy_words
 from stanch.values.decision import Effect
 from stanch.values.reason import RuleRef
 
@@ -79,8 +79,7 @@ def page(report: Report) -> Iterator[str]:
         bar=_bar(report),
         bar_words=", ".join(f"{count} {label}" for _, label, count in _tiles(report)[1:]),
         warnings=_warnings(report),
-        rules=[_rule(tally) for tally in report.by_rule()],
-        reasons=[(str(tally.about).replace("_", " "), "", _chips(tally)) for tally in report.by_reason()],
+        rules=[_rule(tally) for tally in report.by_answer()],
         files=[_file(file) for file in report.files if file.rows or len(report.files) == 1],
         notes=report.sums()["notes"],
     )
@@ -117,6 +116,8 @@ def _warnings(report: Report) -> list[str]:
 
 def _rule(tally: Tally) -> tuple[str, str, list[tuple[str, str]]]:
     rule = tally.about
+    if not isinstance(rule, RuleRef):
+        return answer_words(rule), "no rule spoke", _chips(tally)
     note = f" · {rule.note}" if rule.note else ""
     return rule.words, f"rule {rule.id} of {rule.group}, {_place(rule)}{note}", _chips(tally)
 

@@ -1,18 +1,18 @@
 """By which policy a recorded session is judged, and where its paths start.
 
-Settles the choice: the policy named, else `stanch.toml` in the current directory, else the built-in rules over the
+Settles the choice: the policy named, else the nearest one (`surfaces.finding`), else the built-in rules over the
 directory that the session started in. Does not settle what a policy means.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 from stanch.app.engine import Engine
-from stanch.app.loading import DEFAULT_TEXT, POLICY_FILE, engine_for, open_engine
+from stanch.app.loading import DEFAULT_TEXT, engine_for, open_engine
 from stanch.policy.document import Policy, parse
+from stanch.surfaces.finding import current_directory, nearest_policy
 from stanch.values.fault import BadInput
 
 BUILT_IN = "built-in rules"
@@ -23,9 +23,7 @@ class Policies:
 
     def __init__(self, file: Path | None = None, name: str = "") -> None:
         """`name` is what to call the file, where that is not its path. Raises `BadInput` where it cannot be read."""
-        chosen = file
-        if chosen is None and os.path.lexists(POLICY_FILE):
-            chosen = Path(POLICY_FILE)
+        chosen = nearest_policy() if file is None else file
         self.file = chosen
         self.name = name or (BUILT_IN if chosen is None else str(chosen))
         self._file_engine = open_engine(chosen) if chosen is not None else None
@@ -35,7 +33,7 @@ class Policies:
         """The engine for a session that started in this directory; None where nobody knows."""
         if self._file_engine is not None:
             return self._file_engine
-        folder = started or str(_here())
+        folder = started or str(current_directory())
         if folder not in self._built_in:
             self._built_in[folder] = _built_in(folder)
         return self._built_in[folder]
@@ -55,11 +53,4 @@ def _built_in(folder: str) -> Engine:
         try:
             return engine_for(parse(f"{DEFAULT_TEXT}workspace = {json.dumps(folder)}\n", BUILT_IN), Path("/"), None)
         except (BadInput, ValueError):
-            return engine_for(parse(DEFAULT_TEXT, BUILT_IN), _here(), None)
-
-
-def _here() -> Path:
-    try:
-        return Path.cwd()
-    except FileNotFoundError:
-        raise BadInput("the current directory is gone; change to one that exists") from None
+            return engine_for(parse(DEFAULT_TEXT, BUILT_IN), current_directory(), None)

@@ -140,6 +140,10 @@ class Report:
         """The rules that decided calls, the most asked first."""
         return self._tally(lambda row: row.reason.rule)
 
+    def by_answer(self) -> list[Tally]:
+        """What decided calls, the most asked first: a rule, or the reason code where no rule spoke."""
+        return self._tally(lambda row: row.reason.rule or row.reason.code)
+
     def by_reason(self) -> list[Tally]:
         """The reason codes, the most asked first."""
         return self._tally(lambda row: row.reason.code.value)

@@ -12,7 +12,7 @@ from rich.text import Text
 from stanch.explain import visible
 from stanch.surfaces.replay.report import FileReport, Report, Row, Tally
 from stanch.values.decision import Effect
-from stanch.values.reason import RuleRef
+from stanch.values.reason import Code, RuleRef
 
 STYLES = {Effect.ALLOW: "green", Effect.ASK: "yellow", Effect.DENY: "bold red"}
 _PAST = {Effect.ALLOW: "allowed", Effect.ASK: "asked", Effect.DENY: "denied"}
@@ -52,6 +52,11 @@ def rule_words(rule: RuleRef) -> str:
     return f"{rule.group} {rule.id}: {rule.words} ({place})"
 
 
+def answer_words(about: RuleRef | Code) -> str:
+    """What decided calls: a rule in its words, or the reason where no rule spoke."""
+    return rule_words(about) if isinstance(about, RuleRef) else about.value.replace("_", " ")
+
+
 def place_words(row: Row) -> list[str]:
     """Where a call stands and who made it, where that was not the session itself."""
     found = [f"line {row.call.where.rpartition(':')[2]}"]
@@ -89,8 +94,7 @@ def _summary(report: Report, console: Console) -> None:
         head.append(f"{report.count(effect)} {_PAST[effect]}", style=STYLES[effect])
     head.append(f". A person would have been asked {how_many(report.questions, 'question')}.")
     _print(console, head)
-    _tallies("by rule", [(rule_words(t.about), t) for t in report.by_rule()], console)
-    _tallies("by reason", [(str(t.about), t) for t in report.by_reason()], console)
+    _tallies("by rule, or by reason where no rule spoke", report.by_answer(), console)
     repeated = sum(file.repeated for file in report.files)
     if repeated:
         _print(
@@ -106,13 +110,13 @@ def policy_words(report: Report) -> str:
     return f"Policy: {visible(str(report.policy['name']))}" + (f", workspace {where}" if spaces else "")
 
 
-def _tallies(title: str, rows: list[tuple[str, Tally]], console: Console) -> None:
+def _tallies(title: str, rows: list[Tally], console: Console) -> None:
     if not rows:
         return
     _print(console, Text(f"\n{title}", style="bold"))
-    for words, tally in rows:
+    for tally in rows:
         line = Text("  ")
-        line.append(f"{tally.total:>5}  {visible(words)}  ")
+        line.append(f"{tally.total:>5}  {visible(answer_words(tally.about))}  ")
         for at, (effect, count) in enumerate(counted(tally)):
             line.append(", " if at else "")
             line.append(f"{count} {_PAST[effect]}", style=STYLES[effect])
