@@ -70,12 +70,8 @@ def test_a_file_that_cannot_be_read_is_a_mistake(stanch: Stanch, project: Path) 
             assert said in ended.err
 
 
-def test_lint_finds_in_the_example_what_waits_for_commands_and_nothing_else(stanch: Stanch, project: Path) -> None:
-    ended = stanch("policy", "lint", "stanch.toml", "--json")
-    assert (ended.code, ended.err) == (1, "")
-    assert [one["kind"] for one in ended.json["findings"]] == ["never_allows"]
-    text = (project / "stanch.toml").read_text("utf-8")
-    (project / "stanch.toml").write_text(text.replace('command = "git log *"\naction = "allow"', 'action = "ask"'))
+@pytest.mark.usefixtures("project")
+def test_lint_finds_nothing_in_the_example(stanch: Stanch) -> None:
     ended = stanch("policy", "lint", "stanch.toml")
     assert (ended.code, ended.out, ended.err) == (0, "stanch.toml: nothing found\n", "")
     assert stanch("policy", "lint", "stanch.toml", "--json").json["findings"] == []

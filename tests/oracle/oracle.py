@@ -209,7 +209,7 @@ def tool_matches(rule: OracleRule, call: JudgedCall, effect: CallEffect) -> bool
 
 
 def is_memory_write(context: OracleContext, call: JudgedCall) -> bool:
-    """Return whether a built-in tool that writes, and may read, has its every target under the workspace's `memory/`."""
+    """Return whether a built-in tool that writes, and may read, has its every target under the `memory/` there."""
     if not call.builtin:
         return False
     for effect in call.effects:

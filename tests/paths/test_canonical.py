@@ -118,8 +118,9 @@ def test_what_cannot_be_a_path_is_refused_with_its_cause(finder: Canonicaliser, 
 @pytest.mark.parametrize(
     "written",
     [
-        "/proc/self/cwd/x", "/proc/OWN/environ", "/proc/OWN", "/proc/self/root/etc/passwd", "/proc/self/environ", "/proc/thread-self/cwd", "/dev/fd/0",
-        "/dev/stdin", "/proc/1/root/etc/passwd", "/proc/1/cwd", "/proc/self/fd/0", "/proc/self",
+        "/proc/self/cwd/x", "/proc/OWN/environ", "/proc/OWN", "/proc/self/root/etc/passwd", "/proc/self/environ",
+        "/proc/thread-self/cwd", "/dev/fd/0", "/dev/stdin", "/proc/1/root/etc/passwd", "/proc/1/cwd", "/proc/self/fd/0",
+        "/proc/self",
     ],
 )  # fmt: skip
 def test_what_means_something_else_to_each_process_is_refused(finder: Canonicaliser, root: Path, written: str) -> None:

@@ -82,12 +82,12 @@ def test_an_odd_name_of_a_tool_is_not(tool: str) -> None:
 UNREAD = [
     rule("Bash", "allow"),
     rule("execute_cmd", "allow", agent="x"),
-    rule("execute_cmd", "allow", command="git log *"),
     rule("exec_*", "allow"),
     rule("@execute", "allow"),
 ]
 READ = [
     rule("Bash", "ask"),
+    rule("execute_cmd", "allow", command="git log *"),
     rule("Bash", "deny", command="rm *"),
     rule("run_code", "allow"),
     rule("BashOutput", "allow"),
