@@ -135,8 +135,6 @@ class RuleIndex:
                 name = key[cut + 1 :]
                 if name in names:
                     fit |= names[name]
-                if tail is not NOTHING:
-                    fit |= tail.match(name)
                 if extensions:
                     dot = name.rfind(".")
                     if dot >= 0:
@@ -144,6 +142,17 @@ class RuleIndex:
                 for test, more in tests:
                     if test(name):
                         fit |= more
+                if tail is not NOTHING:  # the same once more, since a call costs as much as all of it
+                    own_names, own_extensions, own_tests = tail
+                    if name in own_names:
+                        fit |= own_names[name]
+                    if own_extensions:
+                        dot = name.rfind(".")
+                        if dot >= 0:
+                            fit |= own_extensions.get(name[dot:], 0)
+                    for test, more in own_tests:
+                        if test(name):
+                            fit |= more
                 bits &= fit
             return none - bits.bit_length()
 
