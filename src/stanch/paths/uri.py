@@ -9,6 +9,7 @@ import re
 from urllib.parse import unquote
 
 _ROUNDS = 8
+_LONGEST = 32_768
 
 
 class BadUri(ValueError):
@@ -46,6 +47,8 @@ def path_of(uri: str) -> str:
 
     A separator or a `..` that only decoding brings out is refused, and so are another host, a query and a fragment.
     """
+    if len(uri) > _LONGEST:
+        raise BadUri("a file URI that is too long")
     rest = tidied(uri)[5:]
     if "\\" in rest:
         raise BadUri("a file URI with a backslash, which some take for a separator")
