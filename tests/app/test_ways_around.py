@@ -229,6 +229,7 @@ def test_hostile_paths_and_calls_end(root: Path) -> None:
     for arguments in (
         {"x": [f"p/{n}" for n in range(5000)]},
         {"x": ["word"] * 50_000},
+        {"x": [f"a{n}" + "/b" * 2000 for n in range(200)]},
         {"input": "".join(f"*** Add File: f{n}\n" for n in range(5000))},
     ):
         with pytest.raises(stanch.BadCall):

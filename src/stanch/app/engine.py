@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from stanch.app.foreign import LAYER_SECONDS, ask_within
+from stanch.app.session_rules import Who, rules_for
 from stanch.app.stamping import Stamper
 from stanch.gate.context import ContextSources, EffectiveContext, context_for
 from stanch.gate.decide import decide
@@ -19,7 +20,7 @@ from stanch.paths.canonical import Canonicaliser
 from stanch.policy.document import Policy
 from stanch.policy.index import RuleIndex
 from stanch.policy.layers import ORDER, Failed, Integrity, Layer, Unbuilt
-from stanch.policy.persisted import BrokenRules, PersistedRules
+from stanch.policy.persisted import PersistedRules
 from stanch.policy.rule import DEFAULT_GROUP, in_order
 from stanch.policy.walk import Record, Reply, Restamp, Standing, walk
 from stanch.values.call import EffectClass, JudgedCall, ToolCall
@@ -59,7 +60,7 @@ class Engine:
         self.canonicaliser = canonicaliser
         self.audit = audit
         self.stamper = Stamper(policy.tools, canonicaliser)
-        self._indexes: dict[str, RuleIndex] = {}
+        self._indexes: dict[str, tuple[Policy, RuleIndex]] = {}
 
     def session(
         self,
@@ -72,39 +73,43 @@ class Engine:
         cwd: str | None = None,
         layers: Sequence[Layer] = (),
         bypasses: Sequence[Bypass] = (),
+        unreadable: str | None = None,
     ) -> Session:
         """A session bound to this policy.
 
         `context`: left out, the default of the agent, else of the source; None means none. `group` wins over the
         context's. `cwd` is where the session works where its context names no directory. `layers` are further layers,
-        asked in the gate's own order. Raises `BadContext` or `BadGrant` for a context that cannot be read.
+        asked in the gate's own order. `unreadable` says what of the session cannot be read, and why: then nothing is
+        allowed. Raises `BadContext` or `BadGrant` for a context that cannot be read.
         """
         self.refresh()
+        policy = self.policy
         source = _source(source)
         sources = ContextSources(
             () if isinstance(context, _Unset) else (context,),
-            self.policy.agent_defaults.get(agent) if agent is not None else None,
-            self.policy.source_defaults.get(source.value) if source is not None else None,
+            policy.agent_defaults.get(agent) if agent is not None else None,
+            policy.source_defaults.get(source.value) if source is not None else None,
         )
-        effective = EffectiveContext(context_for(sources), self.policy.workspace, self.canonicaliser.directory, cwd)
-        wanted = group if group is not None else effective.tool_group_id()
+        effective = EffectiveContext(context_for(sources), policy.workspace, self.canonicaliser.directory, cwd)
+        who = Who(group if group is not None else effective.tool_group_id(), agent, source, unreadable)
         for layer in layers:
             if not isinstance(getattr(layer, "id", None), LayerId) or layer.id not in ORDER:
                 raise BadInput("a layer needs an id out of the gate's layers")
-        stack: list[Layer] = [INTEGRITY, self.rules(wanted, agent, source), *layers]
+            if not isinstance(getattr(layer, "immediate", None), bool):
+                raise BadInput("a layer needs to say whether it is immediate; False for any that is not Stanch's own")
+        stack: list[Layer] = [INTEGRITY, self.rules(policy, who), *layers]
         if model is not None:
             stack.append(Unbuilt(LayerId.TIER))
-        if self.policy.organization is not None or self._broken_part("organization"):
+        if policy.organization is not None or _is_broken(policy, "organization"):
             stack.append(Unbuilt(LayerId.ORG_RULES))
         stack.sort(key=lambda layer: ORDER.index(layer.id))
-        return Session(self, effective, tuple(stack), tuple(bypasses), (wanted, agent, source))
+        return Session(self, effective, tuple(stack), tuple(bypasses), who, policy)
 
     def refresh(self) -> None:
         """Reads the policy's patterns against the disk again: a link in one may lead elsewhere by now."""
         self._looked = time.monotonic()
         policy = self._rebuilt() if self._rebuilt is not None else None
         if policy is not None:
-            self._indexes = {}
             self.policy = policy
 
     def fresh_policy(self) -> Policy:
@@ -117,33 +122,29 @@ class Engine:
         """The gate's answer to one call of a session made for it alone; takes what `session` takes."""
         return self.session(**session).check(tool, arguments, trace=trace)
 
-    def index(self, group: str) -> RuleIndex:
+    def index(self, policy: Policy, group: str) -> RuleIndex:
         """The index over the rules of a group, then those of `default`."""
+        # WHY kept with its policy: several threads ask, and one of them may find a policy that is newer than another's.
         found = self._indexes.get(group)
-        if found is None:
-            chain = in_order(self.policy.groups[group].rules)
+        if found is None or found[0] is not policy:
+            chain = in_order(policy.groups[group].rules)
             if group != DEFAULT_GROUP:
-                chain += in_order(self.policy.groups[DEFAULT_GROUP].rules)
-            found = self._indexes[group] = RuleIndex(chain)
-        return found
+                chain += in_order(policy.groups[DEFAULT_GROUP].rules)
+            found = self._indexes[group] = (policy, RuleIndex(chain))
+        return found[1]
 
-    def rules(self, group: str | None, agent: str | None, source: Source | None) -> Layer:
+    def rules(self, policy: Policy, who: Who) -> Layer:
         """The layer of the persisted rules for such a session."""
-        wanted = DEFAULT_GROUP if group is None else group
-        own = self.policy.groups.get(wanted)
-        broken = self.policy.broken or self.policy.groups[DEFAULT_GROUP].broken or (own.broken if own else None)
-        if broken is not None:
-            return BrokenRules(broken)
-        return PersistedRules(
-            self.index(DEFAULT_GROUP if own is None else wanted),
-            agent=agent,
-            source=source.value if source is not None else None,
-            memory=self.canonicaliser.stamp(self.policy.workspace, "/").key.rstrip("/") + "/memory",
-            missing=wanted if own is None else None,
-        )
+        memory = self.canonicaliser.stamp(policy.workspace, "/").key.rstrip("/") + "/memory"
+        return rules_for(policy, lambda group: self.index(policy, group), memory, who)
 
-    def _broken_part(self, scope: str) -> bool:
-        return any(problem.scope == scope and not problem.warning for problem in self.policy.problems)
+    def warm_like(self, other: Engine) -> None:
+        """Makes the indexes that another engine has in use, so that no call has to wait for them."""
+        policy = self.policy
+        for group in list(other._indexes):
+            own, default = policy.groups.get(group), policy.groups[DEFAULT_GROUP]
+            if own is not None and not (own.broken or own.unreadable or default.broken or default.unreadable):
+                self.index(policy, group)
 
 
 class Session:
@@ -155,14 +156,15 @@ class Session:
         context: EffectiveContext,
         layers: tuple[Layer, ...],
         bypasses: tuple[Bypass, ...],
-        who: tuple[str | None, str | None, Source | None],
+        who: Who,
+        policy: Policy,
     ) -> None:
         self.engine, self.context, self.layers, self.bypasses = engine, context, layers, bypasses
-        self._who, self._policy = who, engine.policy
+        self._who, self._policy = who, policy
         self._base = context.effective_working_dir()
         self._judged = engine.stamper.judged
-        self._version = engine.policy.version
-        self._on_failure = engine.policy.on_layer_failure
+        self._version = policy.version
+        self._on_failure = policy.on_layer_failure
         self._rules = next((layer for layer in layers if isinstance(layer, PersistedRules)), None)
 
     def check(
@@ -180,8 +182,9 @@ class Session:
         the session was granted does not move along. Raises `BadCall` where the call cannot be read at all. Tracing
         never changes the answer.
         """
-        if self.engine.fresh_policy() is not self._policy:
-            self._rebind()
+        policy = self.engine.fresh_policy()
+        if policy is not self._policy:
+            self._rebind(policy)
         base = self._base if cwd is None else self._moved(cwd)
         call = self._judged(ToolCall(tool, arguments, call_id), base, self._matters)
         tracing = Tracing() if trace else None
@@ -196,9 +199,9 @@ class Session:
             self.engine.audit(call, decision)
         return decision
 
-    def _rebind(self) -> None:
-        self._policy = self.engine.policy
-        rules = self.engine.rules(*self._who)
+    def _rebind(self, policy: Policy) -> None:
+        rules = self.engine.rules(policy, self._who)
+        self._policy = policy
         self.layers = tuple(rules if layer.id is LayerId.PERSISTED_RULES else layer for layer in self.layers)
         self._rules = rules if isinstance(rules, PersistedRules) else None
 
@@ -279,6 +282,10 @@ def drive(
             reply = ask_within(request, call, LAYER_SECONDS)
         request = run.send(reply)
     return call, request
+
+
+def _is_broken(policy: Policy, scope: str) -> bool:
+    return any(problem.scope == scope and not problem.warning for problem in policy.problems)
 
 
 _NOT_THERE = tuple(LayerStep(layer, False) for layer in ORDER)

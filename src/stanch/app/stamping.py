@@ -13,6 +13,7 @@ from typing import Any
 from stanch.app.below import look_below
 from stanch.paths import uri
 from stanch.paths.canonical import Canonicaliser, expand_home
+from stanch.paths.resolving import MAX_PATH_BYTES
 from stanch.policy.declared import Tool
 from stanch.policy.forms import RawTarget
 from stanch.policy.known_tools import server_of, tool_named
@@ -28,6 +29,7 @@ _NO_EFFECT = (CallEffect(None),)
 LONGEST_TOOL_NAME = 256
 MOST_TARGETS = 1_000
 MOST_STRINGS = 20_000
+MOST_LETTERS = 256 * 1024
 _CANNOT_NAME = frozenset({"file name too long", "not a directory", "a NUL byte", "longer than 4,096 bytes"})
 
 
@@ -144,15 +146,14 @@ class Stamper:
         What is no name of anything that is there is shown by its argument's name: it may be any text.
         """
         stamps: dict[str, tuple[Stamp, str]] = {}
-        seen = 0
+        seen = length = 0
         for key, value in call.arguments.items():
             for text in strings_of(value):
                 seen += 1
-                if seen > MOST_STRINGS or len(stamps) > MOST_TARGETS:
-                    raise BadCall(
-                        f"a call of an undeclared tool with more than {MOST_TARGETS:,} texts that may be paths"
-                    )
+                if seen > MOST_STRINGS or len(stamps) > MOST_TARGETS or length > MOST_LETTERS:
+                    raise BadCall("a call of an undeclared tool with more texts that may be paths than are looked at")
                 if looks_like_path(text) or self._exists(text, base):
+                    length += min(len(text), MAX_PATH_BYTES)
                     for stamp in self._undeclared_readings(text, base):
                         shown = "" if os.path.lexists(stamp.path) else f"the argument '{_short(key)}' of {call.tool}"
                         stamps.setdefault(stamp.path + "\0" + stamp.detail, (stamp, shown))

@@ -57,6 +57,10 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "The session names a permission group that does not exist. Only the denies of `default` stand.",
             "Make the group, or name another in the run context.",
         ),
+        Code.STORE_UNREADABLE: (
+            "The store, or the row of it that this session depends on, cannot be read. Only denies that can be read stand.",
+            "Mend the store. A group or a session that cannot be read is mended by writing it again.",
+        ),
         Code.POLICY_INVALID: (
             "A rule that this session depends on, or the policy as a whole, cannot be read.",
             "`stanch policy check` names every mistake with its line.",
@@ -84,7 +88,7 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "Nothing: no rule opens it to an agent's call. A person writes there.",
         ),
         Code.TARGET_CHANGED: (
-            "Between judging and opening, a directory or the file became a link, or got a second name.",
+            "Between judging and opening, a directory or the file became a link, or a file that is written got a second name.",
             "Ask again: the new target is judged by itself.",
         ),
         Code.CALL_UNREADABLE: (

@@ -25,6 +25,7 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
         Code.COVERS_TOO_MUCH: "Needs approval because more lies below than was looked through: {subject}",
         Code.COMMAND_UNREAD: "Needs approval because shell commands are not read yet: {subject}",
         Code.GROUP_MISSING: 'Needs approval because there is no permission group "{detail}": {subject}',
+        Code.STORE_UNREADABLE: "{verb} because the store cannot be read ({detail}): {subject}",
         Code.POLICY_INVALID: "Denied because the policy has a mistake at {detail}; mend it first: {subject}",
         Code.LAYER_FAILED: "{verb} because the layer {layer} gave no answer ({detail}): {subject}",
         Code.REWRITE_LOOP: "Denied because the layer {layer} rewrote the arguments twice: {subject}",
