@@ -1,4 +1,4 @@
-"""The doors through which cases are asked: the library, and the command line.
+"""The doors through which cases are asked: the library, the command line, and REST.
 
 Each door translates a case into what its own users would write, and its answer back. None knows what is right.
 """
@@ -6,19 +6,29 @@ Each door translates a case into what its own users would write, and its answer 
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from stanch.app.case_places import Place
 from stanch.app.case_records import Case, Change, Holds, Judge, Load, Open
 from stanch.app.case_runner import Door, LibraryDoor, Told
+from stanch.app.service import Service
+from stanch.storage.store import Store
 from stanch.surfaces.cli.main import app
+from stanch.surfaces.http.application import application
+from stanch.values.identity import Principal, PrincipalKind
 from stanch.values.reason import Code
+from stanch.values.records import Actor
 
 EXITS = {0: "allow", 10: "ask", 11: "deny"}
-ONLY_A_PROGRAM_GIVES = ("layers", "bypass")
+ONLY_A_PROGRAM_GIVES = ("layers", "bypass", "store")
 
 
 class CommandLineDoor:
@@ -60,4 +70,73 @@ class CommandLineDoor:
         raise NotImplementedError
 
 
-DOORS: dict[str, type[Door]] = {"library": LibraryDoor, "command line": CommandLineDoor}
+class RestDoor:
+    """`POST /api/check`, in this process: a service over an empty store and the policy file of the case."""
+
+    def expresses(self, case: Case) -> bool:
+        """True for calls, in sessions that can be described. What a policy file holds is asked elsewhere."""
+        acts = all(isinstance(act, (Judge, Change, Holds)) for act in case.acts)
+        return acts and not any(key in case.given for key in ONLY_A_PROGRAM_GIVES)
+
+    def judge(self, place: Place, act: Judge) -> Told:
+        given: Mapping[str, Any] = place.mapped(place.case.given)
+        body = {key: given[key] for key in ("group", "agent", "source", "model", "cwd", "context") if key in given}
+        body |= {"tool": act.tool, "arguments": place.mapped(act.args)}
+        reply = asked_over_rest(place.real(place.policy), body)
+        said = reply.json()
+        if reply.status_code != 200:
+            assert reply.status_code == 422, reply.text
+            message = "; ".join(one["message"] for one in said["errors"])
+            return Told(code=said.get("code"), fault=message, everything=reply.text)
+        reason, rule = said["reason"], said["reason"]["rule"] or {}
+        at = "seeded" if rule.get("place") == "database" else rule.get("place")  # the store seeds the same rules
+        return Told(
+            said["effect"], reason["code"], reason["layer"], rule.get("id"), rule.get("group"), reason["subject"], at,
+            reason["sentence"], None, reply.text,
+        )  # fmt: skip
+
+    def problems(self, place: Place) -> list[tuple[int, str, bool]]:
+        raise NotImplementedError
+
+    def opens(self, act: Open) -> Code | None:
+        raise NotImplementedError
+
+
+class _Server:
+    """One application for every case; the service behind it is made anew for each policy file that is asked."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="stanch-door-")
+        self._store = Store.open(f"sqlite:///{self._folder.name}/stanch.db")
+        self._store.migrate()
+        person = Principal(PrincipalKind.USER, "ada")
+        token = self._store.create_token(name="door", principal=person, by=Actor("ada", "test")).secret
+        self._service = Service.open(store=self._store, policy=None, workspace=Path(self._folder.name))
+        self._asked: tuple[Path, str] | None = None
+        self._app = application(self._service)
+        # WHY: Stanch's own exceptions have to come out as answers here, as they do behind a real server.
+        self._client = TestClient(self._app, headers={"Authorization": f"Bearer {token}"})
+
+    def ask(self, policy: Path, body: Mapping[str, Any]) -> Any:
+        """What is answered over this policy file."""
+        if self._asked != (policy, os.environ["HOME"]):
+            self._service.close()
+            os.utime(policy, (0, 0))  # not a file that is just being written
+            self._service = Service.open(store=self._store, policy=policy, workspace=None)
+            self._app.state.service = self._service
+            self._asked = (policy, os.environ["HOME"])
+        text = json.dumps(body)  # with escapes: a case may hold what has no form in UTF-8
+        return self._client.post("/api/check", content=text, headers={"Content-Type": "application/json"})
+
+
+@cache
+def _server() -> _Server:
+    return _Server()
+
+
+def asked_over_rest(policy: Path, body: Mapping[str, Any]) -> Any:
+    """The answer of the REST door to a check, over the policy in this file."""
+    return _server().ask(policy, body)
+
+
+DOORS: dict[str, type[Door]] = {"library": LibraryDoor, "command line": CommandLineDoor, "REST": RestDoor}

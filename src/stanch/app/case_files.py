@@ -22,7 +22,7 @@ from stanch.values.reason import Code, LayerId
 
 POLICY_KEYS = ("policy", "rules", "groups")
 TABLE_KEYS = ("tools", "sessions", "organization", "on_layer_failure", "workspace")
-SESSION_KEYS = ("context", "agent", "source", "group", "cwd", "model", "layers", "bypass")
+SESSION_KEYS = ("context", "agent", "source", "group", "cwd", "model", "layers", "bypass", "store")
 TREE_KEYS = ("files", "dirs", "many", "symlinks", "hardlinks")
 GIVEN_KEYS = POLICY_KEYS + TABLE_KEYS + SESSION_KEYS + TREE_KEYS
 MOST_FILES = 100_000

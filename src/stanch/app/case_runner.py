@@ -17,6 +17,7 @@ from stanch.app import loading
 from stanch.app.case_layers import bypass_of, layer_of
 from stanch.app.case_places import Place, home_of
 from stanch.app.case_records import Because, Case, Change, Expected, Holds, Judge, Load, Open
+from stanch.app.case_store import engine_of
 from stanch.app.engine import Engine, Session
 from stanch.explain import sentence
 from stanch.paths import opening
@@ -218,7 +219,11 @@ class LibraryDoor:
         return None
 
     def _engine(self, place: Place) -> Engine:
-        return loading.open_engine(place.real(place.policy))
+        policy, store = place.real(place.policy), place.case.given.get("store")
+        try:
+            return loading.open_engine(policy) if store is None else engine_of(policy, store)
+        except (KeyError, ValueError, AttributeError) as why:
+            raise place.wrong(f"what the case wants in the store cannot be: {type(why).__name__}") from None
 
     def _standing_in(self, place: Place) -> dict[str, Any]:
         """The layers and bypasses of the case. Raises `BadInput` for one that cannot be made."""
@@ -236,6 +241,7 @@ class LibraryDoor:
         if "source" in given:
             given["source"] = Source(given["source"])
         named = {name: given[name] for name in ("context", "agent", "source", "group", "cwd", "model") if name in given}
+        named["unreadable"] = (given.get("store") or {}).get("session")
         return self._engine(place).session(**named, **standing_in)
 
 

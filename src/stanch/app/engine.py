@@ -82,7 +82,7 @@ class Engine:
         asked in the gate's own order. `unreadable` says what of the session cannot be read, and why: then nothing is
         allowed. Raises `BadContext` or `BadGrant` for a context that cannot be read.
         """
-        self.refresh()
+        self.fresh_policy()
         policy = self.policy
         source = _source(source)
         sources = ContextSources(
@@ -103,7 +103,7 @@ class Engine:
         if policy.organization is not None or _is_broken(policy, "organization"):
             stack.append(Unbuilt(LayerId.ORG_RULES))
         stack.sort(key=lambda layer: ORDER.index(layer.id))
-        return Session(self, effective, tuple(stack), tuple(bypasses), who, policy)
+        return Session(self, effective, tuple(stack), tuple(bypasses), who=who, policy=policy)
 
     def refresh(self) -> None:
         """Reads the policy's patterns against the disk again: a link in one may lead elsewhere by now."""
@@ -156,6 +156,7 @@ class Session:
         context: EffectiveContext,
         layers: tuple[Layer, ...],
         bypasses: tuple[Bypass, ...],
+        *,
         who: Who,
         policy: Policy,
     ) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 import stat
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from stanch.app.engine import Audit, Engine
 from stanch.host.audit import AuditLog
 from stanch.paths.canonical import Canonicaliser
 from stanch.paths.protected import Protected
-from stanch.policy.building import build
+from stanch.policy.building import Anchor, build
 from stanch.policy.document import Document, Policy, parse
 from stanch.values.fault import BadInput, Problem
 
@@ -23,6 +24,8 @@ POLICY_FILE = "stanch.toml"
 STATE_DIRECTORY = ".stanch"
 MAX_POLICY_BYTES = 64 << 20
 DEFAULT_TEXT = "version = 1\n"
+Completed = Callable[[Policy, str, Anchor], Policy]
+"""What makes of a file's policy the whole one: given the home directory, and where paths really lie."""
 
 
 def open_engine(
@@ -46,7 +49,7 @@ def open_engine(
 def read_document(path: Path) -> Document:
     """The document of a policy file. Raises `BadInput` where there is no such file, or it is no text."""
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
+        with open(path, "rb", opener=without_waiting) as file:
             regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             raw = file.read(MAX_POLICY_BYTES + 1) if regular else b""
     except OSError as error:
@@ -61,29 +64,45 @@ def read_document(path: Path) -> Document:
         raise BadInput(f"the policy file {path} is no UTF-8 text") from None
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def without_waiting(path: str, flags: int) -> int:
+    """Opens a file without waiting for anybody, as a pipe would; for `open`."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def engine_for(document: Document, folder: Path, file: Path | None, *, audit: Audit | None = None) -> Engine:
+def engine_for(
+    document: Document,
+    folder: Path,
+    file: Path | None,
+    *,
+    audit: Audit | None = None,
+    private: Iterable[Path] = (),
+    completed: Completed | None = None,
+) -> Engine:
     """The engine of a document whose relative workspace is read against `folder`.
 
-    Raises `BadInput` for a workspace that cannot be read.
+    `private` are further places, wherever they lie, that no agent's call may read or write: a server's data.
+    `completed` adds to the file's policy what is kept elsewhere. Raises `BadInput` for a workspace that cannot be read.
     """
     finder = Canonicaliser()
     home = canonical_home(finder)
     workspace = workspace_of(document, folder, home, finder)
     anchors = Anchors(finder)
-    policy = build(document, workspace=workspace, home=home, anchor=anchors)
-    if not os.path.isdir(workspace):
-        line = next((at for at, text in enumerate(document.text.splitlines(), 1) if text.startswith("workspace")), 1)
-        missing = Problem(line, "workspace", f"the workspace {workspace} is no directory that is there", warning=True)
-        policy = replace(policy, problems=(*policy.problems, missing))
+
+    def built() -> Policy:
+        policy = build(document, workspace=workspace, home=home, anchor=anchors)
+        if not os.path.isdir(workspace):
+            lines = enumerate(document.text.splitlines(), 1)
+            line = next((at for at, text in lines if text.startswith("workspace")), 1)
+            message = f"the workspace {workspace} is no directory that is there"
+            missing = Problem(line, "workspace", message, warning=True)
+            policy = replace(policy, problems=(*policy.problems, missing))
+        return policy if completed is None else completed(policy, home, anchors)
 
     def rebuilt() -> Policy | None:
-        return build(document, workspace=workspace, home=home, anchor=anchors) if anchors.moved() else None
+        return built() if anchors.moved() else None
 
-    return Engine(policy, Canonicaliser(protected_by(workspace, file, finder), finder.folding), audit, rebuilt)
+    protected = protected_by(workspace, file, finder, private)
+    return Engine(built(), Canonicaliser(protected, finder.folding), audit, rebuilt)
 
 
 class Anchors:
@@ -100,7 +119,7 @@ class Anchors:
 
     def moved(self) -> bool:
         """True where some head lies elsewhere than when it was last asked for."""
-        return any(_real(self._finder, path) != real for path, real in self._real.items())
+        return any(_real(self._finder, path) != real for path, real in list(self._real.items()))
 
 
 def workspace_of(document: Document, folder: Path, home: str, finder: Canonicaliser) -> str:
@@ -126,9 +145,17 @@ def canonical_home(finder: Canonicaliser) -> str:
     return stamp.path if stamp.refusal is None else "/"
 
 
-def protected_by(workspace: str, file: Path | None, finder: Canonicaliser) -> Protected:
-    """The table of protected places: the state directory, and the policy file where it really lies."""
+def protected_by(workspace: str, file: Path | None, finder: Canonicaliser, private: Iterable[Path] = ()) -> Protected:
+    """The table of protected places: the state directory, what is private, and the policy file where it really lies.
+
+    Raises `BadInput` for a private place that cannot be found on the disk: nobody could keep calls away from it.
+    """
     state = {f"{workspace}/{STATE_DIRECTORY}"}
+    for path in private:
+        place = finder.stamp(str(path), "/")
+        if place.refusal is not None:
+            raise BadInput(f"{path} cannot be kept from agents: {place.detail}")
+        state |= {place.path, os.path.normpath(path)}
     real = finder.stamp(f"{workspace}/{STATE_DIRECTORY}", "/")
     if real.refusal is None:
         state.add(real.path)

@@ -58,7 +58,8 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "Make the group, or name another in the run context.",
         ),
         Code.STORE_UNREADABLE: (
-            "The store, or the row of it that this session depends on, cannot be read. Only denies that can be read stand.",
+            "The store, or the row of it that this session depends on, cannot be read. Only denies that can be read "
+            "stand.",
             "Mend the store. A group or a session that cannot be read is mended by writing it again.",
         ),
         Code.POLICY_INVALID: (
@@ -88,7 +89,8 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "Nothing: no rule opens it to an agent's call. A person writes there.",
         ),
         Code.TARGET_CHANGED: (
-            "Between judging and opening, a directory or the file became a link, or a file that is written got a second name.",
+            "Between judging and opening, a directory or the file became a link, or a file that is written got a "
+            "second name.",
             "Ask again: the new target is judged by itself.",
         ),
         Code.CALL_UNREADABLE: (

@@ -38,7 +38,8 @@ def build(document: Document, *, workspace: str, home: str, anchor: Anchor = str
     return _Builder(document, workspace, home, anchor).build()
 
 
-def _no_class(tool: str) -> str:
+def no_class(tool: str) -> str:
+    """The message for an effect class that there is none of."""
     close = difflib.get_close_matches(tool, CLASSES, n=1)
     hint = f"did you mean '{close[0]}'? " if close else ""
     return f"'{tool}' is no effect class; {hint}write one of {', '.join(CLASSES)}"
@@ -149,7 +150,7 @@ class _Builder:
     def rule(self, group: str, number: int, row: Mapping[str, Any], where: shapes.Location, line: int) -> Rule:
         action, tool, path = ACTIONS[row["action"]], row["tool"], row.get("path")
         if tool.startswith("@") and tool not in CLASSES:
-            self.problem((*where, "tool"), _no_class(tool))
+            self.problem((*where, "tool"), no_class(tool))
         mandatory = row.get("mandatory", False)
         if mandatory and action is Effect.ALLOW:
             self.problem((*where, "mandatory"), "an allow rule cannot be mandatory; take 'mandatory' out")
@@ -166,12 +167,9 @@ class _Builder:
             self.problem((*where, "path"), f"'path' is {why}" if str(why).startswith(("an ", "a ")) else str(why))
             return ()
         head = written.literal
-        if not head:
-            return (written,)
-        if head not in self._anchored:
+        if head and head not in self._anchored:
             self._anchored[head] = self.anchor(head)
-        real = self._anchored[head]
-        return (written,) if real == head else (written, written.rebased(real))
+        return anchored(written, self._anchored.get)
 
     def tools(self) -> dict[str, Tool]:
         declared = self.document.values.get("tools", {})
@@ -261,6 +259,12 @@ class _Builder:
             for at, row in enumerate(ROWS, 1)
         )
         return Group(DEFAULT_GROUP, NAME, DESCRIPTION, rules)
+
+
+def anchored(written: pattern.PathPattern, anchor: Callable[[str], str | None]) -> tuple[pattern.PathPattern, ...]:
+    """The pattern, and where its head leads through a link, the same pattern behind that link."""
+    real = anchor(written.literal) if written.literal else None
+    return (written,) if real in (None, written.literal) else (written, written.rebased(str(real)))
 
 
 def context_of(row: Mapping[str, Any]) -> RunContext:

@@ -41,7 +41,8 @@ class TierSpec:
 class Policy:
     """A policy file as one frozen value. `version` is a digest of its text: every decision names it.
 
-    `broken` is what is wrong with the file as a whole; a group that is broken says so itself.
+    `broken` is what is wrong with the file as a whole; a group that is broken says so itself. `unreadable` is set where
+    groups are kept in a store too, and that cannot be read: what is known is then not all there is.
     """
 
     file: str
@@ -58,6 +59,7 @@ class Policy:
     on_layer_failure: Effect = Effect.ASK
     problems: tuple[Problem, ...] = ()
     broken: str | None = None
+    unreadable: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

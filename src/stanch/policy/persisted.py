@@ -21,6 +21,23 @@ COVERS_TOO_MUCH = _persisted(Effect.ASK, Code.COVERS_TOO_MUCH, mandated=True)
 COMMAND_UNREAD = _persisted(Effect.ASK, Code.COMMAND_UNREAD, mandated=True)
 MEMORY_EXCEPTION = _persisted(Effect.ALLOW, Code.MEMORY_EXCEPTION)
 DENIED = 3
+
+
+def group_missing(group: str) -> Answer:
+    """The answer where a session names a group that is not there."""
+    return _persisted(Effect.ASK, Code.GROUP_MISSING, mandated=True, detail=group)
+
+
+def store_unreadable(what: str, effect: Effect = Effect.ASK) -> Answer:
+    """The answer where a group, or the session itself, cannot be read; `what` says which and why."""
+    return _persisted(effect, Code.STORE_UNREADABLE, mandated=effect is Effect.ASK, detail=what)
+
+
+def policy_invalid(place: str) -> Answer:
+    """The answer where a rule of one of the session's groups, or the policy itself, has a mistake at this place."""
+    return _persisted(Effect.DENY, Code.POLICY_INVALID, detail=place)
+
+
 _ORDINARY_ASK = 1
 _EXECUTE = EffectClass.EXECUTE
 _FILE_CLASSES = (EffectClass.READ, EffectClass.WRITE)
@@ -29,8 +46,8 @@ _FILE_CLASSES = (EffectClass.READ, EffectClass.WRITE)
 class PersistedRules:
     """Layer 7: the rules of the session's group, then those of `default`, and the memory exception.
 
-    `memory` is the canonical path of the workspace's memory directory. `missing` is set where the session names a group
-    that is not there: the index is then that of `default` alone, of which only the denies stand.
+    `memory` is the canonical path of the workspace's memory directory. `missing` is set where a group that the session
+    has is not there or cannot be read: it is the answer for whatever the rules of the index do not deny.
     """
 
     id = LayerId.PERSISTED_RULES
@@ -43,13 +60,11 @@ class PersistedRules:
         agent: str | None,
         source: str | None,
         memory: str,
-        missing: str | None = None,
+        missing: Answer | None = None,
     ) -> None:
         self.index, self.memory = index, memory
         self.agent, self.source = agent, source
-        self.missing = (
-            None if missing is None else _persisted(Effect.ASK, Code.GROUP_MISSING, mandated=True, detail=missing)
-        )
+        self.missing = missing
         self._decide: Decide = index.bind(agent, source)
         self._who = index.who(agent, source)
         self._who_commanded = index.strict_commands.who(agent, source) if index.strict_commands is not None else 0
@@ -132,14 +147,14 @@ class PersistedRules:
 
 
 class BrokenRules:
-    """Layer 7 where a rule of one of the session's groups, or the policy itself, cannot be read: all is denied."""
+    """Layer 7 where the rules that a session depends on cannot be relied on: all is denied."""
 
     id = LayerId.PERSISTED_RULES
     immediate = True
 
-    def __init__(self, place: str) -> None:
-        self.answer = _persisted(Effect.DENY, Code.POLICY_INVALID, detail=place)
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
 
     def ask(self, call: JudgedCall) -> LayerAnswer:
-        """A deny for every effect, naming the place of the first problem."""
+        """The deny for every effect, which names what is wrong."""
         return [self.answer] * len(call.effects)

@@ -67,7 +67,8 @@ class Rule:
 class Group:
     """A permission group: ordered rules, or none that may be relied on where `broken` says what is wrong with one.
 
-    INVARIANT: a broken group is never read as an empty one.
+    `unreadable` says that the group itself cannot be read, and why: nobody knows then which rules it has.
+    INVARIANT: a group that is broken or unreadable is never read as an empty one.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Group:
     description: str = ""
     rules: tuple[Rule, ...] = ()
     broken: str | None = None
+    unreadable: str | None = None
 
 
 def in_order(rules: tuple[Rule, ...]) -> list[Rule]:

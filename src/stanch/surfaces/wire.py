@@ -10,6 +10,8 @@ from typing import Any
 
 from stanch.explain import sentence
 from stanch.policy import building, shapes
+from stanch.policy.losers import Contest, Loser
+from stanch.policy.rule import Rule
 from stanch.values.call import CallEffect
 from stanch.values.context import RunContext
 from stanch.values.decision import Answer, Decision, Effect, LayerStep
@@ -29,6 +31,47 @@ def decision_json(decision: Decision, *, trace: bool = False) -> Json:
     if trace:
         said["trace"] = [_step_json(step) for step in decision.trace]
     return said
+
+
+def answer_json(decision: Decision, policy: Json) -> Json:
+    """The answer with its whole trace, each step with its reason, and which policy spoke: `file` and `workspace`."""
+    said = decision_json(decision, trace=True)
+    for record, each in zip(said["effects"], decision.effects, strict=True):
+        record["argument"] = each.effect.argument
+    for record, step in zip(said["trace"], decision.trace, strict=True):
+        answer = step.answer
+        record["reason"] = None if answer is None else reason_json(step_reason(decision, answer), answer.effect)
+    said["policy_version"] = decision.policy_version
+    said["policy"] = policy | {"version": decision.policy_version}
+    return said
+
+
+def step_reason(decision: Decision, answer: Answer) -> Reason:
+    """The reason of a layer's answer: about the effect for which it stands, else about the call's tool."""
+    for each in decision.effects:
+        if each.answer is answer:
+            return decision.reason_of(answer, each.effect)
+    return Reason(answer.code, answer.layer, answer.rule, decision.call.call.tool, answer.detail)
+
+
+def contest_json(found: Contest) -> Json:
+    """For one effect, the rule that fits first and every one that lost."""
+    return {
+        "first": None if found.first is None else _contested(found.first),
+        "behind": [_loser_json(loser) for loser in found.behind],
+        "nearly": [_loser_json(loser) for loser in found.nearly],
+        "further": found.further,
+    }
+
+
+def _loser_json(loser: Loser) -> Json:
+    return _contested(loser.rule) | {"condition": loser.condition, "why": loser.why}
+
+
+def _contested(rule: Rule) -> Json:
+    ref = rule.answer().rule
+    said = {} if ref is None else rule_json(ref)
+    return said | {"effect": rule.action.value, "priority": rule.priority, "mandatory": rule.mandatory}
 
 
 def unreadable(tool: str, why: str) -> Reason:

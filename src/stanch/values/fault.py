@@ -26,6 +26,14 @@ class BadInput(Fault):
     """A file, a flag or a document given by a person cannot be used; the message says what to write instead."""
 
 
+class BadFields(BadInput):
+    """Some fields of a document cannot be used: `fields` has each with what is wrong, and what to write instead."""
+
+    def __init__(self, *fields: tuple[str, str]) -> None:
+        self.fields = fields
+        super().__init__("; ".join(message for _, message in fields))
+
+
 class NotFound(Fault):
     """There is nothing of that name: `kind` says what was looked for, `name` which one."""
 

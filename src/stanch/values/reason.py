@@ -41,6 +41,7 @@ class Code(StrEnum):
     COVERS_TOO_MUCH = "covers_too_much"
     COMMAND_UNREAD = "command_unread"
     GROUP_MISSING = "group_missing"
+    STORE_UNREADABLE = "store_unreadable"
     POLICY_INVALID = "policy_invalid"
     LAYER_FAILED = "layer_failed"
     REWRITE_LOOP = "rewrite_loop"

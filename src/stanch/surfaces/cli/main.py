@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from stanch.surfaces.cli import check, explain, policy, replay, terminal
+from stanch.surfaces.cli import check, explain, policy, replay, terminal, up
 from stanch.values.fault import Fault
 
 
@@ -60,6 +60,7 @@ check.register(app)
 explain.register(app)
 policy.register(app)
 replay.register(app)
+up.register(app)
 
 
 def main() -> None:

@@ -43,6 +43,11 @@ def note(text: str) -> None:
     _write(sys.stderr, f"stanch: note: {visible(text)}\n")
 
 
+def progress(doing: str) -> None:
+    """Writes what is being done, a line to itself, to standard error."""
+    _write(sys.stderr, f"stanch: {visible(doing)}\n")
+
+
 def refuse(text: str) -> NoReturn:
     """Ends the command with one line on standard error and exit code 2."""
     _write(sys.stderr, f"stanch: {visible(' '.join(text.split()))}\n")

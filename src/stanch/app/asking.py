@@ -1,0 +1,162 @@
+"""The gate's answer to a call, for a session that the store has, or for one that is described with the call.
+
+Settles which engine session answers, and what is said where the session cannot be read. Does not settle the answer
+itself (`app.engine`). Nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from stanch.app.contexts import Contexts
+from stanch.app.engine import UNSET, Engine, Session, _Unset
+from stanch.app.live import Live
+from stanch.app.turns import Turn, Turns
+from stanch.paths.grants import BadGrant
+from stanch.storage.store import Store
+from stanch.values.context import RunContext
+from stanch.values.decision import Decision
+from stanch.values.fault import BadContext, BadFields, Conflict, NotFound, StoreUnreadable, quoted
+from stanch.values.identity import Source
+from stanch.values.records import SessionRecord
+
+MOST_ANCESTORS = 32
+
+
+class Described(NamedTuple):
+    """A session that is nowhere stored: what `stanch check` takes as options."""
+
+    agent: str | None = None
+    source: Source | None = None
+    group: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    context: RunContext | _Unset | None = UNSET
+
+
+class Answered(NamedTuple):
+    """The answer to a call, and the engine's session that gave it."""
+
+    session: Session
+    decision: Decision
+
+
+class Asking:
+    """What is asked of the gate."""
+
+    def __init__(self, store: Store, live: Live, contexts: Contexts, turns: Turns) -> None:
+        self._store, self._live, self._contexts, self._turns = store, live, contexts, turns
+
+    def described(
+        self, session: Described, tool: str, arguments: Mapping[str, Any], *, call_id: str = "", trace: bool = False
+    ) -> Answered:
+        """The answer for a session that is described with the call. Raises `BadCall`, `BadFields` and `BadContext`."""
+        engine = self._live.engine
+        cwd = None if session.cwd is None else _directory(engine, session.cwd)
+        try:
+            bound = engine.session(
+                context=session.context,
+                agent=session.agent,
+                source=session.source,
+                group=session.group,
+                model=session.model,
+                cwd=cwd,
+            )
+        except (BadContext, BadGrant) as why:
+            raise BadFields(("context", str(why))) from None
+        return Answered(bound, bound.check(tool, arguments, call_id=call_id, trace=trace))
+
+    def stored(
+        self,
+        session_id: str,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str = "",
+        cwd: str | None = None,
+        trace: bool = False,
+    ) -> Answered:
+        """The answer for a session that the store has; of a subagent's and its ancestors', the strictest.
+
+        Within a turn it is judged with the turn's context, else with the stored one. Where the session cannot be read,
+        nothing is allowed. Raises `NotFound`, `BadCall`, and `Conflict` where the session has ended.
+        """
+        engine = self._live.engine
+        strictest: Answered | None = None
+        for session in self._line_of(engine, session_id):
+            decision = session.check(tool, arguments, call_id=call_id, trace=trace, cwd=cwd)
+            if strictest is None:
+                # The call's paths start where the session works, whoever judges them.
+                cwd = _where(session, cwd)
+            if strictest is None or decision.answer.strength > strictest.decision.answer.strength:
+                strictest = Answered(session, decision)
+        assert strictest is not None
+        return strictest
+
+    def turn(self, session_id: str) -> Turn:
+        """The session's new turn, bound to the context that is stored now.
+
+        Raises `NotFound`, `BrokenRow`, `Conflict` where it has ended, and `BadContext` for a context of no use by now.
+        """
+        record = self._going_on(session_id)
+        context = self._contexts.now(record)
+        turn = Turn(session_id, context)
+        try:
+            turn.bound(self._live.engine, record.agent_id, record.source, record.model)
+        except BadGrant as why:
+            raise BadContext(f"a grant of the session's context cannot be used: {why}") from None
+        self._turns.begin(turn)
+        return turn
+
+    def bound(self, turn: Turn) -> Session:
+        """The engine's session for a turn. Raises what `turn` raises."""
+        record = self._going_on(turn.session_id)
+        return turn.bound(self._live.engine, record.agent_id, record.source, record.model)
+
+    def _going_on(self, session_id: str) -> SessionRecord:
+        record = self._store.get_session(session_id)
+        if record.ended_at is not None:
+            self._turns.forget(session_id)
+            raise Conflict(f"the session {quoted(session_id)} has ended")
+        return record
+
+    def _line_of(self, engine: Engine, session_id: str) -> Iterator[Session]:
+        """The engine's session for a stored one, then those for its ancestors, ended or not."""
+        wanted: str | None = session_id
+        seen: set[str] = set()
+        while wanted is not None and wanted not in seen:
+            seen.add(wanted)
+            try:
+                record = self._going_on(wanted) if wanted == session_id else self._ancestor(wanted, len(seen))
+                turn = self._turns.of(wanted) or Turn(wanted, self._contexts.now(record))
+                session = turn.bound(engine, record.agent_id, record.source, record.model)
+            except StoreUnreadable as why:
+                yield engine.session(context=None, unreadable=str(why))
+                return
+            except (BadContext, BadGrant) as why:
+                yield engine.session(context=None, unreadable=f"the context of the session is of no use: {why}")
+                return
+            yield session
+            wanted = record.parent_id
+
+    def _ancestor(self, session_id: str, place: int) -> SessionRecord:
+        if place > MOST_ANCESTORS:
+            raise StoreUnreadable(f"it has more than {MOST_ANCESTORS} ancestors")
+        try:
+            return self._store.get_session(session_id)
+        except NotFound as why:
+            raise StoreUnreadable(str(why)) from None
+
+
+def _where(session: Session, cwd: str | None) -> str:
+    base = session.context.effective_working_dir()
+    return base if cwd is None else session.engine.canonicaliser.stamp(cwd, base).path
+
+
+def _directory(engine: Engine, written: str) -> str:
+    stamp = engine.canonicaliser.directory(written, engine.policy.workspace)
+    if not written or stamp.refusal is not None:
+        why = stamp.detail or ("it belongs to Stanch itself" if stamp.refusal else "it is empty")
+        raise BadFields(("cwd", f"'cwd' is no directory that can be used: {why}"))
+    return stamp.path

@@ -1,0 +1,50 @@
+"""Who may do what to a running server.
+
+Settles which kinds of principals may ask, read, change and administer. Does not settle what the gate says to a call,
+nor which route needs what. INVARIANT: a principal that acts for a model may ask and do nothing else: it can change
+neither the policy, nor a context, a tier, a model, a session, a token, nor see who is asked what.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import assert_never
+
+from stanch.values.identity import Principal, PrincipalKind
+
+
+class Right(StrEnum):
+    """What a request may be about."""
+
+    ASK = "ask"  # what the gate answers to a call, and which tools there are
+    READ = "read"  # what is stored: the policy, sessions, projects, the audit log
+    CHANGE = "change"  # what is stored, but for tokens
+    ADMINISTER = "administer"  # tokens
+
+
+_ASKING = frozenset({Right.ASK})
+
+
+def rights_of(principal: Principal) -> frozenset[Right]:
+    """What the principal may do. A person may do everything; a key everything but make keys."""
+    match principal.kind:
+        case PrincipalKind.USER:
+            return frozenset(Right)
+        case PrincipalKind.API_KEY:
+            return frozenset({Right.ASK, Right.READ, Right.CHANGE})
+        case (
+            PrincipalKind.MCP | PrincipalKind.EXECUTOR | PrincipalKind.DELEGATED | PrincipalKind.ORGANIZATION_DELEGATED
+        ):
+            return _ASKING
+        case _:
+            assert_never(principal.kind)
+
+
+def problem_with(principal: Principal) -> tuple[str, str] | None:
+    """What is wrong with a principal that a token is to be bound to: the field, and what to write; None if nothing."""
+    acts_for = principal.kind in (PrincipalKind.DELEGATED, PrincipalKind.ORGANIZATION_DELEGATED)
+    if acts_for and not principal.service_id:
+        return "service_id", "is needed: it names the service that acts for somebody, such as an agent"
+    if not acts_for and principal.service_id is not None:
+        return "service_id", "is for delegated principals only; take it out"
+    return None

@@ -1,0 +1,137 @@
+"""The service that every door of a running server calls: one store, one policy file, one engine at a time.
+
+Settles how a service is opened and closed, and what its parts share. Does not settle what any answer is (`app.engine`)
+nor who may ask for what (`app.permissions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from stanch.app.asking import Answered, Asking, Described
+from stanch.app.audit_log import AuditLog
+from stanch.app.contexts import Contexts
+from stanch.app.engine import Audit
+from stanch.app.explaining import contests
+from stanch.app.jobs import Jobs
+from stanch.app.live import Live
+from stanch.app.policy_groups import PolicyGroups
+from stanch.app.projects import Projects
+from stanch.app.sessions import Sessions
+from stanch.app.tokens import Tokens
+from stanch.app.turns import Turn, Turns
+from stanch.policy.document import Policy
+from stanch.policy.losers import Contest
+from stanch.storage.store import Store
+from stanch.values.records import Readiness
+
+
+class Service:
+    """What a server's doors call. Safe to use from any thread; made by `Service.open`.
+
+    `groups`, `sessions`, `projects`, `jobs`, `tokens` and `audit` are its parts, one for each noun.
+    """
+
+    def __init__(self, store: Store, live: Live) -> None:
+        self._store, self._live = store, live
+        turns, contexts = Turns(), Contexts(store, live)
+        self._asking = Asking(store, live, contexts, turns)
+        self.turns = turns
+        self.groups = PolicyGroups(store, live)
+        self.sessions = Sessions(store, live, contexts, turns)
+        self.projects = Projects(store, contexts)
+        self.jobs = Jobs(store, contexts)
+        self.tokens = Tokens(store)
+        self.audit = AuditLog(store)
+
+    @classmethod
+    def open(
+        cls,
+        *,
+        store: Store,
+        policy: Path | None,
+        workspace: Path | None,
+        private: Iterable[Path] = (),
+        audit: Audit | None = None,
+    ) -> Service:
+        """The service over a store that is opened already, and watched from now on. The store stays the caller's.
+
+        `policy` is the policy file, None for none: then the groups of the store speak alone. It may be broken, or be
+        missing: the service answers all the same, and denies what depends on it. `workspace` is where relative paths
+        start where the file names no workspace; None stands for the file's folder, else the current directory.
+        `private` are further places that no agent's call may read or write, such as the store's own file. `audit` takes
+        every answer that is given to a call; without it none is kept. Raises `BadInput` for a workspace that cannot be
+        used at all.
+        """
+        return cls(store, Live(store, policy, workspace, private, audit))
+
+    def close(self) -> None:
+        """Stops watching the store and the file. Safe to repeat. The store is the caller's to close."""
+        self._live.close()
+
+    @property
+    def policy(self) -> Policy:
+        """The whole policy of the moment: the file's groups and the store's."""
+        return self._live.policy
+
+    @property
+    def policy_file(self) -> Path | None:
+        """The policy file; None where there is none."""
+        return self._live.file
+
+    def ready(self) -> Readiness:
+        """Whether the store can be used, as of now and as the policy was last read from it."""
+        readiness, unreadable = self._store.ready(), self.policy.unreadable
+        return readiness if unreadable is None or not readiness.ready else Readiness(False, unreadable)
+
+    def refresh(self) -> None:
+        """Brings this node up to date with the file and the store at once, instead of within half a second."""
+        self._live.refresh()
+
+    def check(
+        self,
+        session: str | Described,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str = "",
+        cwd: str | None = None,
+        trace: bool = False,
+    ) -> Answered:
+        """The gate's answer to a call of a stored session, by its id, or of one that is described. Nothing is stored.
+
+        `cwd` is where this one call's relative paths start, for an agent that has moved within its session. Raises
+        `BadCall` for a call that cannot be read, `BadFields` for a description of no use, and of a stored session
+        `NotFound`, and `Conflict` where it has ended.
+        """
+        if isinstance(session, Described):
+            return self._asking.described(session, tool, arguments, call_id=call_id, trace=trace)
+        return self._asking.stored(session, tool, arguments, call_id=call_id, cwd=cwd, trace=trace)
+
+    def explain(
+        self,
+        session: str | Described,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str = "",
+        cwd: str | None = None,
+    ) -> tuple[Answered, tuple[Contest, ...]]:
+        """The answer as `check` gives it, with a trace, and for each effect the rules that were in it."""
+        answered = self.check(session, tool, arguments, call_id=call_id, cwd=cwd, trace=True)
+        return answered, contests(answered.session, answered.decision)
+
+    def turn(self, session_id: str) -> Turn:
+        """The session's new turn, bound to the context that is stored now. It keeps it until the next one begins.
+
+        Raises `NotFound`, `BrokenRow`, `Conflict` where the session has ended, and `BadContext` for a context that is
+        of no use any more.
+        """
+        return self._asking.turn(session_id)
+
+    def context_of(self, turn: Turn) -> tuple[str, str | None]:
+        """Where the turn works, and what it adds to the system prompt."""
+        context = self._asking.bound(turn).context
+        return context.effective_working_dir(), context.extra_system_prompt()

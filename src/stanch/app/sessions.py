@@ -1,0 +1,169 @@
+"""Sessions, from their making to their end, and the context that each starts with.
+
+Settles where a new session's context comes from, and that what it is given can be used. Does not settle what its calls
+are answered (`app.asking`) nor how long a turn keeps its context (`app.turns`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from stanch.app.contexts import Contexts
+from stanch.app.engine import UNSET, _Unset
+from stanch.app.live import Live
+from stanch.app.turns import Turns
+from stanch.gate.context import ContextSources, context_for
+from stanch.storage.store import Store
+from stanch.values.context import RunContext
+from stanch.values.fault import BrokenRow, Conflict, quoted
+from stanch.values.identity import COPILOT_SERVICE, Principal, PrincipalKind, Source
+from stanch.values.records import Actor, Broken, Page, SessionRecord
+
+Given = RunContext | _Unset | None
+"""A context that may be left out, where None means that there shall be none."""
+
+
+def hands_of(principal: Principal) -> Principal:
+    """The principal of the sessions that this one opens: a model acts in them, on its behalf."""
+    if principal.kind in (PrincipalKind.DELEGATED, PrincipalKind.ORGANIZATION_DELEGATED):
+        return principal
+    return Principal(PrincipalKind.DELEGATED, principal.id, COPILOT_SERVICE)
+
+
+class Sessions:
+    """What is done with sessions."""
+
+    def __init__(self, store: Store, live: Live, contexts: Contexts, turns: Turns) -> None:
+        self._store, self._live, self._contexts, self._turns = store, live, contexts, turns
+
+    def create(
+        self,
+        *,
+        agent_id: str,
+        source: Source,
+        principal: Principal,
+        session_id: str | None = None,
+        parent_id: str | None = None,
+        model: str | None = None,
+        context: Given = UNSET,
+        by: Actor,
+    ) -> SessionRecord:
+        """The new session. Its context: the one given, if only as None; else its agent's default, else its source's.
+
+        A subagent's session without a group has its parent's, unless it was given a context. Raises `BadFields` for a
+        context that cannot be used, `Conflict` where the id is taken or the parent has ended, and `NotFound` for the
+        parent.
+        """
+        given = not isinstance(context, _Unset)
+        if not isinstance(context, _Unset):
+            found = self._contexts.usable(context, "run_context")
+        else:
+            found = self._default(agent_id, source)
+        if parent_id is not None:
+            parent = self.get(parent_id)
+            if parent.ended_at is not None:
+                raise Conflict(f"the session {quoted(parent_id)} has ended")
+            found = found if given else _in_group_of(found, self._contexts.now(parent))
+        return self._made(
+            agent_id=agent_id,
+            source=source,
+            principal=principal,
+            session_id=session_id,
+            parent_id=parent_id,
+            model=model,
+            run_context=found,
+            context_given=given,
+            by=by,
+        )
+
+    def open_on(
+        self,
+        project_id: str,
+        *,
+        ticket_id: str | None,
+        agent_id: str,
+        source: Source,
+        principal: Principal,
+        session_id: str | None = None,
+        model: str | None = None,
+        by: Actor,
+    ) -> SessionRecord:
+        """The new session of a project, or of a ticket of it, on whose contexts it stands. Raises `NotFound`."""
+        project = self._store.get_project(project_id)
+        ticket = None if ticket_id is None else self._store.get_ticket(project_id, ticket_id).run_context
+        return self._made(
+            agent_id=agent_id,
+            source=source,
+            principal=principal,
+            session_id=session_id,
+            project_id=project_id,
+            ticket_id=ticket_id,
+            model=model,
+            run_context=self._contexts.of_project(project, ticket),
+            by=by,
+        )
+
+    def open_for_job(
+        self, job_id: str, *, principal: Principal, session_id: str | None = None, model: str | None = None, by: Actor
+    ) -> SessionRecord:
+        """The new session of a scheduled job: its agent, its context if it has one, and the source `cron`."""
+        job = self._store.get_job(job_id)
+        return self._made(
+            agent_id=job.agent_id,
+            source=Source.CRON,
+            principal=principal,
+            session_id=session_id,
+            job_id=job_id,
+            model=model,
+            run_context=job.run_context or self._default(job.agent_id, Source.CRON),
+            by=by,
+        )
+
+    def get(self, session_id: str) -> SessionRecord:
+        """The session. Raises `NotFound`, and `BrokenRow`."""
+        return self._store.get_session(session_id)
+
+    def list(self, **filters: Any) -> Page[SessionRecord | Broken]:
+        """A page of sessions; takes what the store's `list_sessions` takes."""
+        return self._store.list_sessions(**filters)
+
+    def now(self, session: SessionRecord) -> SessionRecord:
+        """The session with the context that it has from its next turn on; as it is stored where that cannot be read."""
+        try:
+            context = self._contexts.now(session)
+        except BrokenRow:
+            return session
+        return session if context == session.run_context else replace(session, run_context=context)
+
+    def set_context(self, session_id: str, context: RunContext | None, *, by: Actor) -> SessionRecord:
+        """The session with this context, or with none, from its next turn on. Raises `BadFields` and `Conflict`."""
+        return self._store.set_run_context(session_id, self._contexts.usable(context), by=by)
+
+    def set_model(self, session_id: str, model: str | None, *, by: Actor) -> SessionRecord:
+        """The session with this model from now on. Raises `NotFound`, and `Conflict` where it has ended."""
+        return self._store.set_model(session_id, model, by=by)
+
+    def end(self, session_id: str, *, by: Actor) -> SessionRecord:
+        """The session, ended, with its turn. Raises `NotFound`, and `Conflict` where it has ended before."""
+        ended = self._store.end_session(session_id, by=by)
+        self._turns.forget(session_id)
+        return ended
+
+    def _default(self, agent: str, source: Source) -> RunContext | None:
+        policy = self._live.policy
+        return context_for(
+            ContextSources((), policy.agent_defaults.get(agent), policy.source_defaults.get(source.value))
+        )
+
+    def _made(self, **fields: Any) -> SessionRecord:
+        return self._store.create_session(**fields)
+
+
+def _in_group_of(own: RunContext | None, parents: RunContext | None) -> RunContext | None:
+    """The context of a subagent: its own, in its parent's group where it names none."""
+    if parents is None or parents.security_group is None:
+        return own
+    if own is not None and own.security_group is not None:
+        return own
+    return replace(own or RunContext(), security_group=parents.security_group)

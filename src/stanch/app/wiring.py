@@ -1,0 +1,111 @@
+"""Putting a server together: its data directory, the store that its settings name, its administrator, its service.
+
+Settles which adapters serve the settings, in which order they start, and that they end in the reverse one. This is the
+only place that chooses them. Does not settle what any door answers (`app.service`, `surfaces`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stanch.app.service import Service
+from stanch.app.settings import Settings, make_private, read_private, write_private
+from stanch.host.locking import Held, Lock
+from stanch.storage.engine import url_of
+from stanch.storage.store import Store
+from stanch.values.fault import BadInput
+from stanch.values.identity import Principal, PrincipalKind
+from stanch.values.records import Actor
+
+ADMINISTRATOR = Principal(PrincipalKind.USER, "administrator")
+_STARTER = Actor("stanch", "up")
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What runs, and what its starter should hear.
+
+    `store` says where the store is, without a password. `new_token` is the administrator's token where it was made
+    just now, to be shown this once.
+    """
+
+    service: Service
+    store: str
+    new_token: str | None = field(repr=False)
+    warnings: tuple[str, ...]
+
+
+def claimed(settings: Settings) -> Lock:
+    """The data directory, made if need be, and claimed for this process until the lock is released.
+
+    Raises `BadInput` where another server has it, and where others could change what is in it.
+    """
+    make_private(settings.data)
+    try:
+        return Lock(settings.lock_file)
+    except Held as held:
+        who = _who(held.holder)
+        raise BadInput(f"a server is running on the data directory {settings.data} already{who}") from None
+    except OSError as error:
+        raise BadInput(f"{settings.lock_file} cannot be locked: {(error.strerror or 'unknown').lower()}") from None
+
+
+def holder(url: str) -> str:
+    """What this process says of itself to whoever wants its data directory: where it answers."""
+    return json.dumps({"process": os.getpid(), "url": url})
+
+
+@contextmanager
+def started(settings: Settings, say: Callable[[str], None]) -> Iterator[Started]:
+    """A service over the store that the settings name, until the block ends. `say` is told what is going on.
+
+    The data directory has been claimed. Raises `BadInput` for settings that cannot be used, and `StoreUnreadable` where
+    the store cannot be.
+    """
+    url = url_of(settings.address)
+    file = str(url.database) if url.drivername == "sqlite" else None
+    store = Store.open(settings.address)
+    try:
+        say("bringing the database up to date")
+        store.migrate()
+        token, warnings = _administrator(store, settings.token_file)
+        say("reading the policy")
+        service = Service.open(
+            store=store, policy=settings.policy, workspace=settings.workspace, private=settings.private(file)
+        )
+        try:
+            where = f"PostgreSQL, {url.database}" if file is None else f"SQLite, {file}"
+            yield Started(service, where, token, warnings)
+        finally:
+            service.close()
+    finally:
+        store.close()
+
+
+def _who(holder: str) -> str:
+    """What a holder said of itself, in words; nothing where it has not said it yet."""
+    try:
+        said = json.loads(holder)
+        return f": process {int(said['process'])} at {said['url']}"
+    except (ValueError, TypeError, KeyError):
+        return ""
+
+
+def _administrator(store: Store, file: Path) -> tuple[str | None, tuple[str, ...]]:
+    """The token of a new administrator where the data directory has none yet, and what is wrong with one it has.
+
+    WHY: one that no longer works is not replaced: somebody may have revoked it on purpose.
+    """
+    kept = read_private(file)
+    if kept is not None:
+        if store.find_token(kept.strip()) is not None:
+            return None, ()
+        return None, (f"the store does not know the token in {file}; for a new one, remove that file and start again",)
+    made = store.create_token(name="administrator", principal=ADMINISTRATOR, by=_STARTER)
+    write_private(file, made.secret + "\n")
+    return made.secret, ()

@@ -1,0 +1,119 @@
+"""`stanch up`: the whole server in one process, until it is told to stop.
+
+Settles the options and the order in which a server starts. Does not settle how it is put together (`app.wiring`), where
+it listens (`listening`), what a person is shown (`welcome`) nor what it answers (`surfaces.http`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from stanch.surfaces import finding
+from stanch.values.fault import BadInput
+
+HOST = "127.0.0.1"
+PORT = 8137
+
+PolicyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy",
+        metavar="FILE",
+        help=f"The policy file. Without it: {finding.WITHOUT}, else the groups of the database alone.",
+        show_default=False,
+    ),
+]
+WorkspaceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--workspace",
+        metavar="DIR",
+        help="Where relative paths start, if the policy names no workspace. Without it: the policy file's directory, "
+        "else the current one.",
+        show_default=False,
+    ),
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        help="Where the server keeps what is its own. Without it: a directory of this workspace below "
+        "$XDG_STATE_HOME/stanch or ~/.local/state/stanch.",
+        show_default=False,
+    ),
+]
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        metavar="URL",
+        envvar="STANCH_DATABASE",
+        show_envvar=False,
+        help="postgresql://USER@HOST/DATABASE or sqlite:///PATH. Without it: $STANCH_DATABASE, which keeps a password "
+        "out of the list of processes, else a file in the data directory.",
+        show_default=False,
+    ),
+]
+HostOption = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="The address to listen on.")]
+PortOption = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        metavar="N",
+        min=0,
+        max=65535,
+        help=f"The port to listen on; 0 for any free one. Without it: {PORT}, or a free one where that is taken.",
+        show_default=False,
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the application."""
+    app.command("up")(up)
+
+
+def up(  # noqa: PLR0917 - typer calls it by name
+    policy: PolicyOption = None,
+    workspace: WorkspaceOption = None,
+    data: DataOption = None,
+    database: DatabaseOption = None,
+    host: HostOption = HOST,
+    port: PortOption = None,
+) -> None:
+    """Start the server: REST API and database, in one process, on this machine alone unless --host says otherwise.
+
+    It runs until it is interrupted. Exit code: 0 after it was told to stop; 2 where it cannot start.
+    """
+    from stanch.app.settings import settings_of
+    from stanch.surfaces.cli.stopping import Stopping
+    from stanch.surfaces.cli.welcome import Progress
+
+    finding.current_directory()
+    stopping = Stopping()
+    stopping.listen()
+    with Progress() as progress:
+        progress.say("loading")
+        try:
+            from stanch.surfaces.cli import serving
+        except ModuleNotFoundError as missing:
+            _not_installed(missing)
+        given = settings_of(
+            policy=policy if policy is not None else finding.nearest_policy(),
+            workspace=workspace,
+            data=data,
+            database=database,
+        )
+        serving.serve(given, host=host, port=port, usual=PORT, progress=progress, stopping=stopping)
+
+
+def _not_installed(missing: ModuleNotFoundError) -> NoReturn:
+    if missing.name is None or missing.name.partition(".")[0] == "stanch":
+        raise missing
+    raise BadInput(
+        f"a server needs packages that are not installed ({missing.name} is missing): pip install 'stanch[server]'"
+    ) from None

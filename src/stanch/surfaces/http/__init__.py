@@ -1,0 +1,1 @@
+"""The REST door: JSON over HTTP, described by OpenAPI."""

@@ -1,0 +1,82 @@
+"""Who may make which request.
+
+Settles how a request shows whom it comes from, and which right each route needs. Does not settle who has which right
+(`app.permissions`). INVARIANT: a route that is named nowhere here needs the right to change.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+
+from stanch.app.permissions import Right
+from stanch.app.service import Service
+from stanch.app.tokens import Caller
+from stanch.surfaces.http.problems import Problem
+from stanch.values.records import Actor
+
+SURFACE = "http"
+TOKENS = "/api/tokens"
+# All that somebody may do who may only ask: an agent, in the first place.
+ASKING = frozenset({("POST", "/api/check"), ("POST", "/api/explain"), ("GET", "/api/approval/tools")})
+BEARER = HTTPBearer(auto_error=False, description="A token of `POST /api/tokens`, or the one made at first start.")
+
+
+def right_for(method: str, path: str) -> Right:
+    """The right that a route needs; `path` is the route's, with its parameters in braces."""
+    if (method, path) in ASKING:
+        return Right.ASK
+    if path == TOKENS or path.startswith(f"{TOKENS}/"):
+        return Right.ADMINISTER
+    return Right.READ if method == "GET" else Right.CHANGE
+
+
+def admitted(request: Request, path: str) -> Caller:
+    """Who makes the request, if they may. Raises `Problem` 401 and 403, and `StoreUnreadable`. It blocks."""
+    caller = _service(request).tokens.caller(_secret(request))
+    if caller is None:
+        raise _unauthorized("this token opens nothing; it may have been revoked")
+    if right_for(request.method, path) not in caller.rights:
+        kind = caller.principal.kind.value
+        raise Problem(403, "forbidden", f"a principal of the kind '{kind}' may not do this")
+    return caller
+
+
+def _secret(request: Request) -> str:
+    given = request.headers.getlist("authorization")
+    if not given:
+        raise _unauthorized("a token is needed: send the header 'Authorization: Bearer TOKEN'")
+    scheme, _, secret = given[0].partition(" ")
+    if len(given) > 1 or scheme.lower() != "bearer" or not secret.strip():
+        raise _unauthorized("the header has to be one 'Authorization: Bearer TOKEN'")
+    return secret.strip()
+
+
+def _unauthorized(detail: str) -> Problem:
+    return Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _service(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+async def _served(request: Request) -> Service:
+    return _service(request)
+
+
+async def _caller(request: Request) -> Caller:
+    caller: Caller = request.state.caller
+    return caller
+
+
+async def _by(request: Request) -> Actor:
+    caller: Caller = request.state.caller
+    return caller.through(SURFACE)
+
+
+Served = Annotated[Service, Depends(_served)]
+Asked = Annotated[Caller, Depends(_caller)]
+By = Annotated[Actor, Depends(_by)]

@@ -1,0 +1,99 @@
+"""`/api/check` and `/api/explain`: the gate's answer to a call. Nothing is run, and nothing is stored.
+
+Settles how a request becomes a question. Does not settle the answer (`app.asking`) nor its shape (`surfaces.wire`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import Request, Response
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+
+from stanch.app.asking import Described
+from stanch.app.engine import UNSET
+from stanch.app.service import Service
+from stanch.surfaces import wire
+from stanch.surfaces.http.access import Served, admitted
+from stanch.surfaces.http.answers import AnswerShown, ExplanationShown
+from stanch.surfaces.http.bodies import CheckBody, context_in
+from stanch.surfaces.http.documented import problems
+from stanch.surfaces.http.fields import problems_of
+from stanch.surfaces.http.problems import unprocessable
+from stanch.surfaces.http.route import GuardedRoute, Handler, body_of
+from stanch.surfaces.http.routers import BODY, guarded
+from stanch.values.fault import BadCall
+from stanch.values.identity import Source
+
+OF_A_SESSION = ("agent", "source", "group", "model", "context")
+
+
+class AskingRoute(GuardedRoute):
+    """A route whose whole work is done in one go, in one thread: it is asked before every call of every agent."""
+
+    def get_route_handler(self) -> Handler:
+        """The handler: the token, the right, the body, the answer."""
+
+        async def asked(request: Request) -> Response:
+            return await run_in_threadpool(self._answered, request, await request.body())
+
+        return asked
+
+    def _answered(self, request: Request, raw: bytes) -> Response:
+        admitted(request, self.path)
+        self.known_query(request)
+        try:
+            body = CheckBody.model_validate(body_of(request, raw))
+        except ValidationError as why:
+            raise unprocessable(problems_of(why.errors(include_url=False), CheckBody)) from None
+        try:
+            said = self.endpoint(body, request.app.state.service)
+        except RecursionError:
+            raise BadCall("the arguments are nested too deeply") from None
+        return Response(json.dumps(said, separators=(",", ":")), media_type="application/json")
+
+
+ROUTER = guarded("/api", "decide", AskingRoute)
+
+
+@ROUTER.post("/check", response_model=AnswerShown, responses=problems(404, 409, *BODY))
+def check(body: CheckBody, service: Served) -> Any:
+    """Say what the gate answers to a call, with what each layer said."""
+    answered = service.check(*_question(body), call_id=body.call_id, cwd=_cwd(body), trace=True)
+    return wire.answer_json(answered.decision, _policy(service, answered.session.engine.policy.workspace))
+
+
+@ROUTER.post("/explain", response_model=ExplanationShown, responses=problems(404, 409, *BODY))
+def explain(body: CheckBody, service: Served) -> Any:
+    """Say what the gate answers to a call, and why every other rule did not decide."""
+    answered, found = service.explain(*_question(body), call_id=body.call_id, cwd=_cwd(body))
+    said = wire.answer_json(answered.decision, _policy(service, answered.session.engine.policy.workspace))
+    return said | {"rules": [wire.contest_json(one) for one in found]}
+
+
+def _question(body: CheckBody) -> tuple[str | Described, str, dict[str, Any]]:
+    given = body.model_fields_set
+    if body.session_id is not None:
+        own = [name for name in OF_A_SESSION if name in given]
+        if own:
+            raise unprocessable([(name, f"'{name}' is the session's own; leave it out") for name in own])
+        return body.session_id, body.tool, body.arguments
+    described = Described(
+        agent=body.agent,
+        source=None if body.source is None else Source(body.source),
+        group=body.group,
+        model=body.model,
+        cwd=body.cwd,
+        context=context_in(body.context) if "context" in given else UNSET,
+    )
+    return described, body.tool, body.arguments
+
+
+def _cwd(body: CheckBody) -> str | None:
+    return body.cwd if body.session_id is not None else None
+
+
+def _policy(service: Service, workspace: str) -> dict[str, Any]:
+    return {"file": None if service.policy_file is None else str(service.policy_file), "workspace": workspace}

@@ -1,0 +1,29 @@
+"""Lists in pages: what a page is asked by, and how a page of records becomes JSON.
+
+Settles the parameters that every list has. Does not settle what is listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+from fastapi import Query
+
+from stanch.surfaces.http.shown import BrokenShown, PageShown
+from stanch.values.records import Broken, Page
+
+Record = TypeVar("Record")
+Item = TypeVar("Item")
+
+Limit = Annotated[int, Query(ge=1, le=500, description="How many items a page holds at most.")]
+Cursor = Annotated[str | None, Query(max_length=8192, description="The `next` of the page before.")]
+
+
+def page_shown(page: Page[Record | Broken], show: Callable[[Record], Item]) -> PageShown[Item | BrokenShown]:
+    """A page as JSON, rows that cannot be read among the others."""
+    items: list[Item | BrokenShown] = [
+        BrokenShown(id=one.id, table=one.table, problem=one.problem) if isinstance(one, Broken) else show(one)
+        for one in page.items
+    ]
+    return PageShown[Item | BrokenShown].model_construct(items=items, total=page.total, next=page.next)

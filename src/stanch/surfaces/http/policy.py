@@ -1,0 +1,161 @@
+"""`/api/policy`, `/api/tiers` and `/api/approval/tools`: what the policy says, beside its groups and rules.
+
+Settles the routes and what they show. All of it is read only: it is written in the policy file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from stanch.policy.declared import Tool
+from stanch.policy.known_tools import known, server_of
+from stanch.surfaces.http.access import Served
+from stanch.surfaces.http.routers import guarded
+from stanch.surfaces.http.shown import Shown
+
+ROUTER = guarded("/api", "policy")
+
+
+class PolicyProblem(Shown):
+    """Something wrong with the policy. `line` is 0 for what is in the database."""
+
+    line: int
+    where: str
+    message: str
+    scope: str
+    warning: bool
+
+
+class PolicyShown(Shown):
+    """The policy of the moment. Every answer of the gate names its version."""
+
+    version: str
+    file: str | None
+    workspace: str
+    problems: list[PolicyProblem]
+
+
+class TierShown(Shown):
+    """A trust tier: what its models may do in which directories."""
+
+    id: str
+    label: str
+    otherwise: dict[str, str]
+    cells: list[dict[str, str]]
+
+
+class TiersShown(Shown):
+    """The trust tiers, and which models are in each."""
+
+    default_tier: str | None
+    assignments: dict[str, str]
+    tiers: list[TierShown]
+
+
+class EffectOfTool(Shown):
+    """One effect of a tool. `argument` names the argument that holds the target."""
+
+    class_: str = Field(alias="class", serialization_alias="class")
+    argument: str
+    form: str
+    optional: bool
+    recursive: bool
+
+
+class ToolShown(Shown):
+    """A tool that somebody has described."""
+
+    name: str
+    category: str | None
+    effects: list[EffectOfTool]
+
+
+class ServerShown(Shown):
+    """An MCP server with its tools. A tool named `*` stands for each that is not described by itself."""
+
+    server: str
+    tools: list[ToolShown]
+
+
+class ToolsShown(Shown):
+    """Every tool whose effects are known: Stanch's own, those of coding agents, the policy's, and MCP servers'."""
+
+    builtin: list[ToolShown]
+    agents: list[ToolShown]
+    declared: list[ToolShown]
+    servers: list[ServerShown]
+
+
+@ROUTER.get("/policy")
+def read_policy(service: Served) -> PolicyShown:
+    """Read which policy is in force, and what is wrong with it."""
+    policy = service.policy
+    return PolicyShown(
+        version=policy.version,
+        file=None if service.policy_file is None else str(service.policy_file),
+        workspace=policy.workspace,
+        problems=[
+            PolicyProblem(line=one.line, where=one.where, message=one.message, scope=one.scope, warning=one.warning)
+            for one in policy.problems
+        ],
+    )
+
+
+@ROUTER.get("/tiers")
+def read_tiers(service: Served) -> TiersShown:
+    """Read the trust tiers of the policy file."""
+    policy = service.policy
+    return TiersShown(
+        default_tier=policy.default_tier,
+        assignments=dict(policy.assignments),
+        tiers=[
+            TierShown(
+                id=tier.id,
+                label=tier.label,
+                otherwise={cls: effect.value for cls, effect in tier.otherwise.items()},
+                cells=[dict(cell) for cell in tier.cells],
+            )
+            for tier in policy.tiers.values()
+        ],
+    )
+
+
+@ROUTER.get("/approval/tools")
+def list_tools(service: Served) -> ToolsShown:
+    """List the tools whose effects are known, those of MCP servers by server."""
+    tools = service.policy.tools.values()
+    plain = [tool for tool in tools if server_of(tool.name) is None]
+    servers: dict[str, list[Tool]] = {}
+    for tool in tools:
+        server = server_of(tool.name)
+        if server is not None:
+            servers.setdefault(server, []).append(tool)
+    ours = known()
+    return ToolsShown(
+        builtin=_tools(tool for tool in plain if tool.builtin),
+        agents=_tools(tool for tool in plain if not tool.builtin and ours.get(tool.name) is tool),
+        declared=_tools(tool for tool in plain if not tool.builtin and ours.get(tool.name) is not tool),
+        servers=[ServerShown(server=name, tools=_tools(servers[name])) for name in sorted(servers)],
+    )
+
+
+def _tools(tools: Iterable[Tool]) -> list[ToolShown]:
+    return [
+        ToolShown(
+            name=tool.name,
+            category=None if tool.category is None else tool.category.value,
+            effects=[
+                EffectOfTool(
+                    **{"class": effect.cls.value},
+                    argument=effect.argument,
+                    form=effect.form.value,
+                    optional=effect.optional,
+                    recursive=effect.recursive,
+                )
+                for effect in tool.effects
+            ],
+        )
+        for tool in sorted(tools, key=lambda tool: tool.name)
+    ]

@@ -1,0 +1,87 @@
+"""What answers about tokens and the audit log hold.
+
+Settles shapes only. INVARIANT: a token's secret is in one answer, the one that made it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from stanch.surfaces.http.shown import PrincipalShown, Shown, principal_shown
+from stanch.values.records import AuditRecord, ChainBreak, ChainReport, NewToken, TokenRecord
+
+
+class TokenShown(Shown):
+    """What is known of a token."""
+
+    id: str
+    name: str
+    principal: PrincipalShown
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+class NewTokenShown(TokenShown):
+    """A token just made. Its secret is shown this once."""
+
+    secret: str
+
+
+class AuditShown(Shown):
+    """One row of the audit log."""
+
+    seq: int
+    at: datetime
+    actor: str
+    surface: str
+    action: str
+    subject: str
+    detail: dict[str, Any]
+    previous: str
+    digest: str
+
+
+class ChainShown(Shown):
+    """Whether the audit log holds: how many rows do, and the first that does not."""
+
+    holds: bool
+    intact: int
+    seq: int | None
+    broken: ChainBreak | None
+
+
+def token_shown(token: TokenRecord) -> TokenShown:
+    """What is known of a token, as JSON."""
+    return TokenShown(
+        id=token.id,
+        name=token.name,
+        principal=principal_shown(token.principal),
+        created_at=token.created_at,
+        revoked_at=token.revoked_at,
+    )
+
+
+def new_token_shown(token: NewToken) -> NewTokenShown:
+    """A token just made, as JSON, with its secret."""
+    return NewTokenShown(**token_shown(token.record).model_dump(), secret=token.secret)
+
+
+def audit_shown(row: AuditRecord) -> AuditShown:
+    """A row of the audit log as JSON."""
+    return AuditShown(
+        seq=row.seq,
+        at=row.at,
+        actor=row.actor,
+        surface=row.surface,
+        action=row.action,
+        subject=row.subject,
+        detail=dict(row.detail),
+        previous=row.previous,
+        digest=row.digest,
+    )
+
+
+def chain_shown(report: ChainReport) -> ChainShown:
+    """What verifying the audit log found, as JSON."""
+    return ChainShown(holds=report.broken is None, intact=report.intact, seq=report.seq, broken=report.broken)

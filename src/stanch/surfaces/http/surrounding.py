@@ -1,0 +1,130 @@
+"""What surrounds every request, whatever it asks for: its host, its length, the headers of its answer, its failing.
+
+Settles what is refused before any route is looked for. Does not settle who may ask (`access`).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from stanch.surfaces.http.problems import Problem, note, problem_of
+
+MOST_BODY_BYTES = 1 << 20
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Surrounding:
+    """The outermost part of the application.
+
+    `hosts` are further names by which the server may be called where it listens on loopback, such as a proxy's.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
+        self.app, self._hosts = app, frozenset(host.lower() for host in hosts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            self._called_rightly(scope)
+            receiving = await _bounded(Headers(scope=scope), receive)
+            await self.app(scope, receiving, sending)
+        except Exception as fault:
+            if not isinstance(fault, Problem):
+                note(fault)
+            if begun:
+                return
+            await problem_of(fault).response()(scope, receive, sending)
+
+    def _called_rightly(self, scope: Scope) -> None:
+        """Refuses a request that reached loopback under a name that is not loopback's.
+
+        WHY: a page on the web can have its own name lead to 127.0.0.1, and its scripts then speak to this server.
+        """
+        server = scope.get("server")
+        if not server or not _is_loopback(str(server[0])):
+            return
+        given = Headers(scope=scope).getlist("host")
+        name = _host_of(given[0]) if len(given) == 1 else ""
+        if name not in self._hosts and name != "localhost" and not _is_loopback(name):
+            raise Problem(421, "misdirected", "this server is asked by another name than its own; use 127.0.0.1")
+
+
+def _host_of(header: str) -> str:
+    name = header.strip().lower()
+    if name.startswith("["):
+        return name[1:].partition("]")[0]
+    return name.partition(":")[0]
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+async def _bounded(headers: Headers, receive: Receive) -> Receive:
+    """The same messages, the body in one of them. Raises `Problem` 413 for one that is too long."""
+    length = headers.get("content-length")
+    if length is None and "transfer-encoding" not in headers:
+        return receive
+    if (
+        length is not None
+        and length.isdigit()
+        and (len(length) > len(str(MOST_BODY_BYTES)) or int(length) > MOST_BODY_BYTES)
+    ):
+        raise _too_long()
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            return _again(message, receive)
+        body += message.get("body", b"")
+        if len(body) > MOST_BODY_BYTES:
+            raise _too_long()
+        more = message.get("more_body", False)
+    return _again({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
+
+
+def _again(message: Message, receive: Receive) -> Receive:
+    told = False
+
+    async def receiving() -> Message:
+        nonlocal told
+        if told:
+            return await receive()
+        told = True
+        return message
+
+    return receiving
+
+
+def _too_long() -> Problem:
+    return Problem(
+        413, "too-large", f"the body is larger than {MOST_BODY_BYTES:,} bytes", headers={"Connection": "close"}
+    )

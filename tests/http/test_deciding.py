@@ -1,0 +1,94 @@
+"""`/api/check` and `/api/explain` say what the command line says, word for word, and store nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from stanch.surfaces.cli.main import app
+from tests.http.served import World
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "cli" / "example.toml"
+CALLS: list[dict[str, Any]] = [
+    {"tool": "read_file", "arguments": {"path": "notes/../secrets/key"}},
+    {"tool": "write_file", "arguments": {"path": "data/a", "content": "x"}},
+    {"tool": "edit_file", "arguments": {"path": "a", "old": "x", "new": "y"}},
+    {"tool": "execute_cmd", "arguments": {"command": "git log -1"}, "source": "cron", "agent": "digest"},
+    {"tool": "nobody_knows", "arguments": {"a": ["./x", {"b": "/etc/passwd"}]}},
+    {"tool": "read_file", "arguments": {"path": "a"}, "group": "gone"},
+    {"tool": "read_file", "arguments": {"path": "a"}, "model": "deepseek/r1"},
+    {"tool": "write_file", "arguments": {"path": "out/a", "content": ""}, "context": {"allow_fs_writes": ["out"]}},
+    {"tool": "write_file", "arguments": {"path": "logs/a", "content": ""}, "source": "cron", "context": None},
+    {"tool": "write_file", "arguments": {"path": "logs/a", "content": ""}, "source": "cron"},
+    {"tool": "ask_user", "arguments": {"question": "?"}},
+]
+
+
+def without_times(said: dict[str, Any]) -> dict[str, Any]:
+    """The answer without what two runs never share: how long it took, and which policy it was."""
+    for step in said["trace"]:
+        del step["microseconds"]
+    del said["policy"], said["policy_version"]
+    return said
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_the_command_line_says_the_same(serve: Callable[[str], World], command: str) -> None:
+    world = serve(EXAMPLE.read_text("utf-8"))
+    stored = world.dump()
+    for call in CALLS:
+        over_rest = world.post(f"/api/{command}", call)
+        words = [command, "--json", "--policy", str(world.policy), "--tool", call["tool"]]
+        words += ["--args", json.dumps(call["arguments"])]
+        words += ["--context", json.dumps(call["context"])] if "context" in call else []
+        for option in ("group", "agent", "source", "model"):
+            words += [f"--{option}", call[option]] if option in call else []
+        done = CliRunner().invoke(app, words, catch_exceptions=False)
+        assert done.exit_code in (0, 10, 11), done.stderr
+        assert without_times(over_rest) == without_times(json.loads(done.stdout)), call
+    assert world.dump() == stored
+
+
+def test_a_directory_is_read_against_the_workspace(world: World) -> None:
+    (world.workspace / "sub").mkdir()
+    said = world.check("read_file", {"path": "a"}, cwd="sub")
+    assert said["effects"][0]["path"] == str(world.workspace / "sub" / "a")
+    session = world.session(run_context={"working_directory": "sub"})
+    said = world.check("read_file", {"path": "a"}, session_id=session, cwd="deep")
+    assert said["effects"][0]["path"] == str(world.workspace / "sub" / "deep" / "a")
+    for cwd in ("", "a\0b"):
+        assert world.post("/api/check", {"tool": "t", "arguments": {}, "cwd": cwd}, 422)["errors"][0]["field"] == "cwd"
+
+
+def test_the_servers_own_files_are_out_of_reach(world: World) -> None:
+    os.makedirs(world.workspace / ".stanch")
+    assert world.answer("read_file", ".stanch/x") == ("deny", "path_protected")
+    assert world.answer("write_file", "stanch.toml") == ("deny", "path_protected")
+
+
+def test_tools_and_tiers_are_shown(serve: Callable[[str], World]) -> None:
+    world = serve(EXAMPLE.read_text("utf-8") + '\n[tools.mcp__crm__find]\neffects = [{ class = "network" }]\n')
+    tools = world.get("/api/approval/tools")
+    builtin = {one["name"]: one for one in tools["builtin"]}
+    assert builtin["edit_file"]["category"] == "filesystem"
+    assert [(one["class"], one["argument"]) for one in builtin["edit_file"]["effects"]] == [
+        ("read", "path|file_path"),
+        ("write", "path|file_path"),
+    ]
+    assert [one["name"] for one in tools["declared"]] == ["deploy"]
+    servers = {one["server"]: [tool["name"] for tool in one["tools"]] for one in tools["servers"]}
+    assert servers["crm"] == ["mcp__crm__find"]
+    assert "mcp__git__git_log" in servers["git"]
+    assert {"Read", "Bash"} <= {one["name"] for one in tools["agents"]}
+    tiers = world.get("/api/tiers")
+    assert tiers["default_tier"] == "unassigned"
+    assert tiers["assignments"]["deepseek/*"] == "limited"
+    limited = next(one for one in tiers["tiers"] if one["id"] == "limited")
+    assert limited["otherwise"] == {"read": "allow", "write": "deny", "execute": "deny", "network": "deny"}
+    assert {"path": "/**/secrets", "read": "deny"} in limited["cells"]
