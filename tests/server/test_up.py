@@ -35,6 +35,12 @@ def test_the_first_start_makes_everything_for_its_owner_alone(command: Start) ->
     assert server.check("read_file", path="notes.md")["effect"] == "allow"
 
 
+def test_models_that_are_trusted_are_shown_so_unless_the_policy_says_otherwise(start: Start, workspace: Path) -> None:
+    (workspace / "stanch.toml").write_text('version = 1\n[models.assignments]\n"openai/*" = "limited"\n', "utf-8")
+    server = start("--policy", "stanch.toml", "--trust", "anthropic/*", "--trust", "openai/*")
+    assert server.get("/api/tiers")["assignments"] == {"anthropic/*": "trusted", "openai/*": "limited"}
+
+
 def test_only_who_has_a_token_is_answered(start: Start) -> None:
     server = start()
     for token in ("", "stanch_" + "x" * 43, server.token[:-1]):

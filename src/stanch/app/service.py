@@ -55,6 +55,7 @@ class Service:
         workspace: Path | None,
         private: Iterable[Path] = (),
         audit: Audit | None = None,
+        trust: Iterable[str] = (),
     ) -> Service:
         """The service over a store that is opened already, and watched from now on. The store stays the caller's.
 
@@ -62,10 +63,11 @@ class Service:
         missing: the service answers all the same, and denies what depends on it. `workspace` is where relative paths
         start where the file names no workspace; None stands for the file's folder, else the current directory.
         `private` are further places that no agent's call may read or write, such as the store's own file. `audit` takes
-        every answer that is given to a call; without it none is kept. Raises `BadInput` for a workspace that cannot be
-        used at all.
+        every answer that is given to a call; without it none is kept. `trust` are patterns of models that are in the
+        tier `trusted` where the policy file does not assign them otherwise. Raises `BadInput` for a workspace that
+        cannot be used at all.
         """
-        return cls(store, Live(store, policy, workspace, private, audit))
+        return cls(store, Live(store, policy, workspace, private=private, audit=audit, trust=trust))
 
     def close(self) -> None:
         """Stops watching the store and the file. Safe to repeat. The store is the caller's to close."""

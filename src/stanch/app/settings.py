@@ -34,6 +34,7 @@ class Settings:
     policy: Path | None = None
     workspace: Path | None = None
     database: str | None = None
+    trust: tuple[str, ...] = ()
 
     @property
     def address(self) -> str:

@@ -76,7 +76,11 @@ def started(settings: Settings, say: Callable[[str], None]) -> Iterator[Started]
         token, warnings = _administrator(store, settings.token_file)
         say("reading the policy")
         service = Service.open(
-            store=store, policy=settings.policy, workspace=settings.workspace, private=settings.private(file)
+            store=store,
+            policy=settings.policy,
+            workspace=settings.workspace,
+            private=settings.private(file),
+            trust=settings.trust,
         )
         try:
             where = f"PostgreSQL, {url.database}" if file is None else f"SQLite, {file}"

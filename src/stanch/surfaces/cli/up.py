@@ -6,6 +6,7 @@ it listens (`listening`), what a person is shown (`welcome`) nor what it answers
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -70,6 +71,16 @@ PortOption = Annotated[
         show_default=False,
     ),
 ]
+TrustOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust",
+        metavar="PATTERN",
+        help="Models to put into the tier 'trusted', as in [models.assignments], for instance 'anthropic/*'; may be "
+        "given several times. The policy file's own word goes first. Tiers are shown, and not judged yet.",
+        show_default=False,
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -84,6 +95,7 @@ def up(  # noqa: PLR0917 - typer calls it by name
     database: DatabaseOption = None,
     host: HostOption = HOST,
     port: PortOption = None,
+    trust: TrustOption = None,
 ) -> None:
     """Start the server: REST API and database, in one process, on this machine alone unless --host says otherwise.
 
@@ -108,6 +120,9 @@ def up(  # noqa: PLR0917 - typer calls it by name
             data=data,
             database=database,
         )
+        if not all(pattern.strip() for pattern in trust or ()):
+            raise BadInput("--trust needs a pattern of models, for instance --trust 'anthropic/*'")
+        given = replace(given, trust=tuple(trust or ()))
         serving.serve(given, host=host, port=port, usual=PORT, progress=progress, stopping=stopping)
 
 
