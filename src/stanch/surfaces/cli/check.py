@@ -12,8 +12,8 @@ import typer
 from stanch.explain import sentence, visible
 from stanch.surfaces.cli import question, terminal
 from stanch.surfaces.cli.question import Answered, Question
-from stanch.values.decision import Answer, Decision, EffectAnswer, LayerStep
-from stanch.values.reason import Reason, RuleRef
+from stanch.values.decision import Decision, EffectAnswer, LayerStep
+from stanch.values.reason import RuleRef
 
 LONGEST_COMMAND = 200
 
@@ -53,27 +53,10 @@ def check(  # noqa: PLR0917 - a person gives options by name
 
 
 def answer_json(answered: Answered) -> dict[str, Any]:
-    """The answer with its whole trace, as every door gives it, and what only a command line needs beside it."""
+    """The answer with its whole trace, as every door gives it, and which policy spoke."""
     from stanch.surfaces import wire
 
-    decision = answered.decision
-    said = wire.decision_json(decision, trace=True)
-    for record, each in zip(said["effects"], decision.effects, strict=True):
-        record["argument"] = each.effect.argument
-    for record, step in zip(said["trace"], decision.trace, strict=True):
-        answer = step.answer
-        record["reason"] = None if answer is None else wire.reason_json(step_reason(decision, answer), answer.effect)
-    said["policy_version"] = decision.policy_version
-    said["policy"] = answered.policy
-    return said
-
-
-def step_reason(decision: Decision, answer: Answer) -> Reason:
-    """The reason of a layer's answer: about the effect for which it stands, else about the call's tool."""
-    for each in decision.effects:
-        if each.answer is answer:
-            return decision.reason_of(answer, each.effect)
-    return Reason(answer.code, answer.layer, answer.rule, decision.call.call.tool, answer.detail)
+    return wire.answer_json(answered.decision, answered.policy)
 
 
 def show_answer(answered: Answered) -> None:
@@ -146,5 +129,7 @@ def _step_words(decision: Decision, step: LayerStep) -> str:
         return "not asked, since a deny stands already"
     if step.answer is None:
         return "asked, no objection"
+    from stanch.surfaces.wire import step_reason
+
     said = sentence(step_reason(decision, step.answer), step.answer.effect)
     return f"{terminal.coloured(step.answer.effect.value)}  {said}"

@@ -5,7 +5,7 @@ Settles how a trace, the winning rule and every loser are shown. Does not settle
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -48,7 +48,9 @@ def explain(  # noqa: PLR0917 - a person gives options by name
     decision = answered.decision
     found = contests(answered.session, decision)
     if as_json:
-        terminal.out_json(answer_json(answered) | {"rules": [_contest_json(one) for one in found]})
+        from stanch.surfaces.wire import contest_json
+
+        terminal.out_json(answer_json(answered) | {"rules": [contest_json(one) for one in found]})
     else:
         show_answer(answered)
         terminal.out()
@@ -103,24 +105,3 @@ def _said(rule: Rule) -> str:
 
 def _lost(loser: Loser) -> str:
     return f"{_said(loser.rule)}: {visible(loser.why)}"
-
-
-def _contest_json(found: Contest) -> dict[str, Any]:
-    return {
-        "first": None if found.first is None else _rule_json(found.first),
-        "behind": [_loser_json(loser) for loser in found.behind],
-        "nearly": [_loser_json(loser) for loser in found.nearly],
-        "further": found.further,
-    }
-
-
-def _loser_json(loser: Loser) -> dict[str, Any]:
-    return _rule_json(loser.rule) | {"condition": loser.condition, "why": loser.why}
-
-
-def _rule_json(rule: Rule) -> dict[str, Any]:
-    from stanch.surfaces.wire import rule_json
-
-    ref = rule.answer().rule
-    said = {} if ref is None else rule_json(ref)
-    return said | {"effect": rule.action.value, "priority": rule.priority, "mandatory": rule.mandatory}
