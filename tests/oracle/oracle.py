@@ -153,7 +153,7 @@ def persisted_answer(
 
     if answer.effect == "deny":
         return answer
-    if effect.command or (
+    if effect.command is not None or (
         effect.cls == EffectClass.EXECUTE
         and any(
             rule.command and rule.action != "allow" and rule_matches(replace(rule, command=None), context, call, effect)

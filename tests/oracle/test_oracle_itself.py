@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stanch.values.call import CallEffect, EffectClass, JudgedCall, Stamp, ToolCall
+from stanch.values.call import CallEffect, Command, EffectClass, JudgedCall, Stamp, ToolCall
 from stanch.values.reason import Code
 from tests.oracle.oracle import (
     EffectWord,
@@ -249,7 +249,7 @@ def test_an_undeclared_tool_is_denied_by_class_but_allowed_only_by_name() -> Non
 
 
 def test_an_unread_command_is_a_mandated_ask_unless_a_deny_speaks() -> None:
-    run = call("execute_cmd", on(EXECUTE, command=True), builtin=True)
+    run = call("execute_cmd", on(EXECUTE, command=Command("")), builtin=True)
     unread = OracleDecision("ask", Code.COMMAND_UNREAD, mandated=True)
     assert decide(default(rule("execute_cmd", "allow")), context(), run) == unread
     assert decide(default(rule("execute_cmd", "deny", command="rm *")), context(), run) == unread

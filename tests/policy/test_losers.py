@@ -5,7 +5,7 @@ from __future__ import annotations
 from stanch.policy.index import RuleIndex
 from stanch.policy.losers import Contest, contest
 from stanch.policy.rule import Rule
-from stanch.values.call import CallEffect, EffectClass, Stamp
+from stanch.values.call import CallEffect, Command, EffectClass, Stamp
 from stanch.values.decision import Effect
 from stanch.values.reason import Code
 from tests.policy.test_lint import policy_of, rule, rules
@@ -75,7 +75,7 @@ def test_the_nearest_paths_are_kept_where_there_are_many() -> None:
 
 def test_commands_and_effects_without_a_path() -> None:
     rows = [rule("execute_cmd", "allow", command="git *"), rule("@execute", "deny", "docs"), rule("@execute", "ask")]
-    found = held(*rows, path=None, command=True)
+    found = held(*rows, path=None, command=Command(""))
     assert found.first is not None
     assert [(one.rule.id, one.condition, one.why) for one in found.nearly] == [
         (1, "command", "holds for the command git * only, and shell commands are not read yet"),

@@ -13,6 +13,7 @@ from typing import Any, Final
 from stanch.app.foreign import LAYER_SECONDS, ask_within
 from stanch.app.session_rules import Who, rules_for
 from stanch.app.stamping import Stamper
+from stanch.app.written import Written
 from stanch.gate.context import ContextSources, EffectiveContext, context_for
 from stanch.gate.decide import decide
 from stanch.gate.relax import Bypass, relax
@@ -162,6 +163,7 @@ class Session:
     ) -> None:
         self.engine, self.context, self.layers, self.bypasses = engine, context, layers, bypasses
         self._who, self._policy = who, policy
+        self.written = Written()
         self._base = context.effective_working_dir()
         self._judged = engine.stamper.judged
         self._version = policy.version
@@ -187,15 +189,16 @@ class Session:
         if policy is not self._policy:
             self._rebind(policy)
         base = self._base if cwd is None else self._moved(cwd)
-        call = self._judged(ToolCall(tool, arguments, call_id), base, self._matters)
+        call = self._judged(ToolCall(tool, arguments, call_id), base, self._matters, self.written.has)
         tracing = Tracing() if trace else None
         call, standing = drive(
-            call, self.layers, self._on_failure, lambda new: self._judged(new, base, self._matters), tracing
+            call, self.layers, self._on_failure, lambda new: self._judged(new, base, self._matters, self.written.has), tracing
         )
         now = time.time() if self.bypasses else 0.0
         answers = relax(call, standing, self.context, self.bypasses, now)
         steps = () if tracing is None else tracing.steps(answers if answers is not standing else ())
         decision = decide(call, answers, self._version, steps)
+        self.written.take(decision)
         if self.engine.audit is not None:
             self.engine.audit(call, decision)
         return decision

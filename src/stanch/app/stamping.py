@@ -6,11 +6,13 @@ Settles which stamps a call gets. This is the edge where the disk is asked; ever
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
 from stanch.app.below import look_below
+from stanch.app.command_stamping import CommandStamper, Matters
+from stanch.app.shell_world import Wrote
 from stanch.paths import uri
 from stanch.paths.canonical import Canonicaliser, expand_home
 from stanch.paths.resolving import MAX_PATH_BYTES
@@ -33,9 +35,6 @@ MOST_LETTERS = 256 * 1024
 _CANNOT_NAME = frozenset({"file name too long", "not a directory", "a NUL byte", "longer than 4,096 bytes"})
 
 
-Matters = Callable[[str, EffectClass], bool]
-
-
 def _never(_tool: str, _cls: EffectClass) -> bool:
     return False
 
@@ -46,17 +45,20 @@ class Stamper:
     def __init__(self, tools: Mapping[str, Tool], canonicaliser: Canonicaliser) -> None:
         self._tools = tools
         self._canonicaliser = canonicaliser
+        self._commands = CommandStamper(canonicaliser)
         self._plain = {
             name: (*plain, plain[0] is _WRITE, tool, server_of(name))
             for name, tool in tools.items()
             if (plain := tool.plain) is not None
         }
 
-    def judged(self, call: ToolCall, base: str, matters: Matters = _never) -> JudgedCall:
+    def judged(
+        self, call: ToolCall, base: str, matters: Matters = _never, wrote: Wrote | None = None
+    ) -> JudgedCall:
         """The call with its effects stamped, relative paths read against the canonical directory `base`.
 
-        `matters` says of a tool and a class of effect whether it matters what lies below a directory. Raises `BadCall`
-        where there is no tool's name, the arguments are no object, or a declared argument is missing or of the wrong
+        `matters` says of a tool and a class of effect whether it matters what lies below a directory, `wrote` of a path
+        whether the session wrote the file. Raises `BadCall` where there is no tool's name, the arguments are no object, or a declared argument is missing or of the wrong
         type.
         """
         name, arguments, _ = call
@@ -73,26 +75,29 @@ class Stamper:
             alone = not (others and any(other in arguments for other in others))
             if type(path) is str and path and path[0] != "~" and (tool.builtin or ".." not in path) and alone:
                 stamp = self._canonicaliser.stamp(path, base, write=write)
-                effect = _NEW(CallEffect, (cls, key, stamp, False, "", None))
+                effect = _NEW(CallEffect, (cls, key, stamp, None, "", None, None))
                 return _NEW(JudgedCall, (call, (effect,), True, tool.builtin, tool.category, server))
         found = tool_named(name, self._tools)
         if found is None:
             return self._undeclared(call, base)
-        effects = self._declared(name, found, arguments, base, matters)
+        effects = self._declared(name, found, arguments, base, matters, wrote)
         return JudgedCall(call, effects or _NO_EFFECT, True, found.builtin, found.category, server_of(name))
 
     def _declared(
-        self, name: str, tool: Tool, arguments: Mapping[str, Any], base: str, matters: Matters
+        self, name: str, tool: Tool, arguments: Mapping[str, Any], base: str, matters: Matters, wrote: Wrote | None
     ) -> tuple[CallEffect, ...]:
         raw = list(islice(targets_of(tool, arguments), MOST_TARGETS + 1))
         if len(raw) > MOST_TARGETS:
             raise BadCall(f"a call that names more than {MOST_TARGETS:,} targets")
         written = {target.path for target in raw if target.cls is _WRITE}
         stamps: dict[tuple[str, bool], list[Stamp]] = {}
-        effects = []
+        effects: list[CallEffect] = []
         for target in raw:
+            if target.code is not None:
+                effects.extend(self._commands.effects(target, base, matters, wrote))
+                continue
             if target.path is None:
-                effects.append(CallEffect(target.cls, target.argument, None, target.command, target.subject))
+                effects.append(CallEffect(target.cls, target.argument, None, None, target.subject))
                 continue
             known = (target.path, target.root)
             if known not in stamps:
@@ -158,7 +163,7 @@ class Stamper:
                         shown = "" if os.path.lexists(stamp.path) else f"the argument '{_short(key)}' of {call.tool}"
                         stamps.setdefault(stamp.path + "\0" + stamp.detail, (stamp, shown))
         targets: list[tuple[Stamp | None, str]] = list(stamps.values()) or [(None, "")]
-        effects = tuple(CallEffect(cls, "", stamp, False, shown) for stamp, shown in targets for cls in EffectClass)
+        effects = tuple(CallEffect(cls, "", stamp, None, shown) for stamp, shown in targets for cls in EffectClass)
         server = server_of(call.tool)
         return JudgedCall(call, effects, False, False, Category.MCP if server else None, server)
 

@@ -20,6 +20,7 @@ from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.policy.document import Document, Organization, Policy, TierSpec
 from stanch.policy.known_tools import known
 from stanch.policy.places import Places, rule_lines
+from stanch.policy.shell.matching import command_pattern
 from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule
 from stanch.policy.seeds import DESCRIPTION, NAME, ROWS
 from stanch.values.call import Category, EffectClass
@@ -155,6 +156,11 @@ class _Builder:
         if mandatory and action is Effect.ALLOW:
             self.problem((*where, "mandatory"), "an allow rule cannot be mandatory; take 'mandatory' out")
         patterns = self.patterns(path, where) if path is not None else ()
+        if row.get("command") is not None:
+            try:
+                command_pattern(row["command"])
+            except ValueError as why:
+                self.problem((*where, "command"), f"'command' is no pattern: {why}")
         return Rule(
             number, group, tool, action, row.get("priority", DEFAULT_PRIORITY), path, row.get("command"),
             row.get("agent"), row.get("source"), mandatory, row.get("note"), f"{self.document.file}:{line}", patterns,

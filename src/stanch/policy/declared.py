@@ -22,6 +22,7 @@ class Form(StrEnum):
     URI = "uri"  # a URI; `file:` is a path
     URL = "url"  # an address on a network; a `file:` URL is a read
     COMMAND = "command"  # a shell command
+    CODE = "code"  # code in some other language, or typed into a program that runs already
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,17 +19,23 @@ from stanch.values.fault import BadCall
 
 
 class RawTarget(NamedTuple):
-    """A target as the call names it. `path` is None for an effect that touches no path; `root` allows an empty path."""
+    """A target as the call names it. `path` is None for an effect that touches no path; `root` allows an empty path.
+
+    `code` is the text of a shell command that the effect runs, `opaque` says why code is not one that can be read.
+    `start` is the directory that the command starts in, where the call names one.
+    """
 
     cls: EffectClass
     argument: str
     path: str | None
     root: bool = False
-    command: bool = False
+    code: str | None = None
     subject: str = ""
     refused: str = ""
     recursive: bool = False
     only: str = ""
+    opaque: str = ""
+    start: str = ""
 
 
 Reader = Callable[[DeclaredEffect, str, str, Mapping[str, Any]], Iterator[RawTarget]]
@@ -96,9 +102,16 @@ def _host(text: str) -> str:
     return f"{parts.scheme}://{parts.hostname}" if parts.hostname else ""
 
 
-def _command(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
+def _command(effect: DeclaredEffect, key: str, text: str, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
     if text or not effect.optional:
-        yield RawTarget(effect.cls, key, None, command=True)
+        starts = (arguments.get(name) for name in effect.within.split("|") if name)
+        start = next((value for value in starts if isinstance(value, str)), "")
+        yield RawTarget(effect.cls, key, None, code=text, start=start)
+
+
+def _code(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
+    if text or not effect.optional:
+        yield RawTarget(effect.cls, key, None, code=text, opaque="code that is no shell command")
 
 
 def _patch(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
@@ -127,6 +140,7 @@ READERS: dict[Form, Reader] = {
     Form.URI: _uri,
     Form.URL: _url,
     Form.COMMAND: _command,
+    Form.CODE: _code,
 }
 
 
@@ -134,6 +148,7 @@ def wanted(form: Form) -> str:
     """What an argument of the form must be, in words."""
     return {
         Form.COMMAND: "a command, as a string or a list of strings",
+        Form.CODE: "code, as a string",
         Form.PATCH: "the text of a patch",
         Form.ENVELOPE: "the text of a patch",
         Form.REVISION: "a revision, as a string",

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from stanch.paths.pattern import glob
+from stanch.policy.command_rules import CommandRules
 from stanch.policy.path_bits import NOTHING, PathBits, bits_of
 from stanch.policy.rule import BUILTIN_FOR, CLASSES, Rule
 from stanch.values.call import EffectClass
@@ -95,8 +96,9 @@ class RuleIndex:
     """The index of one ordered list of rules: those of the session's group, then those of `default`.
 
     Mandatory rules come first, denies before asks, so that the highest bit is always the one that decides. Rules with a
-    command condition are kept apart in `commanded`, since no path settles them; `strict_commands` has those of them
-    that deny or ask, without the condition.
+    command condition are kept apart in `commanded`, since no path settles them; `ranks` gives the place in the order of
+    all rules for each of the others, so that the two can be held against each other. `strict_commands` has those with a
+    command that deny or ask, without the condition.
     """
 
     def __init__(self, chain: Sequence[Rule]) -> None:
@@ -106,11 +108,14 @@ class RuleIndex:
         self.rules: tuple[Rule, ...] = (*must, *(r for r in plain if not r.mandatory))
         self.mandatory = len(must)
         self.commanded = tuple(rule for rule in chain if rule.command is not None)
+        self.ranks, self.command_rules = _ranked(self.rules, chain)
         strict = [replace(rule, command=None) for rule in self.commanded if rule.action is not Effect.ALLOW]
         self.strict_commands = RuleIndex(strict) if strict else None
         self.answers = Answers(self.rules)
         self._kinds = _Kinds(self.rules)
         self._strict = sum(bit for bit, rule in bits_of(self.rules) if rule.action is Effect.DENY or rule.mandatory)
+        closing = [at for at, r in enumerate(self.rules) if r.path is not None and (r.action is Effect.DENY or r.mandatory)]
+        self.last_closing = closing[-1] if closing else -1
         self._paths = PathBits(self.rules, folded=False)
         self._folded: PathBits | None = None
         self._who: dict[tuple[str | None, str | None], int] = {}
@@ -196,3 +201,16 @@ class RuleIndex:
         if self._folded is None:
             self._folded = PathBits(self.rules, folded=True)
         return self._folded
+
+
+def _ranked(plain: Sequence[Rule], chain: Sequence[Rule]) -> tuple[Sequence[int], CommandRules]:
+    """The place of each rule without a command in the order of all, and the rules with one."""
+    commanded = [rule for rule in chain if rule.command is not None]
+    if not commanded:
+        return range(len(plain) + 1), CommandRules(())
+    must = [rule for rule in chain if rule.mandatory]
+    order = [rule for rule in must if rule.action is Effect.DENY] + [r for r in must if r.action is Effect.ASK]
+    order += [rule for rule in chain if not rule.mandatory]
+    place = {id(rule): rank for rank, rule in enumerate(order)}
+    ranks = [place[id(rule)] for rule in plain]
+    return [*ranks, len(order)], CommandRules(sorted(((place[id(rule)], rule) for rule in commanded), key=lambda pair: pair[0]))

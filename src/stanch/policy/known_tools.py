@@ -42,7 +42,7 @@ NotebookEdit     filesystem     read:notebook_path|file_path|path write:notebook
 Glob             filesystem     read:path? read:pattern(glob,path)
 Grep             filesystem     read:path?/glob -pattern|output_mode|type|multiline|head_limit|offset|-A|-B|-C|-n|-i|-o
 LS               filesystem     read:path? -ignore
-Bash             shell          execute:command(command)
+Bash             shell          execute:command(command,workdir|working_directory|directory|dir_path)
 BashOutput       shell          -
 KillBash         shell          -
 KillShell        shell          -
@@ -64,12 +64,12 @@ EnterPlanMode    introspection  -
 ExitPlanMode     introspection  -
 Skill            introspection  -
 ToolSearch       introspection  -
-exec_command     shell          execute:cmd|command(command)
-shell            shell          execute:command|cmd(command)
-shell_command    shell          execute:command|cmd(command)
-local_shell      shell          execute:command(command)
-write_stdin      shell          execute:chars?(command)
-exec             shell          execute:input|code(command)
+exec_command     shell          execute:cmd|command(command,workdir|working_directory|directory|dir_path)
+shell            shell          execute:command|cmd(command,workdir|working_directory|directory|dir_path)
+shell_command    shell          execute:command|cmd(command,workdir|working_directory|directory|dir_path)
+local_shell      shell          execute:command(command,workdir|working_directory|directory|dir_path)
+write_stdin      shell          execute:chars?(code)
+exec             shell          execute:input|code(code)
 wait             introspection  -
 apply_patch      filesystem     read:input|patch|patchText(envelope) write:input|patch|patchText(envelope)
 view_image       filesystem     read:path
@@ -82,7 +82,7 @@ edit             filesystem     read:filePath|path write:filePath|path
 list             filesystem     read:path? -ignore
 glob             filesystem     read:path|dir_path? read:pattern(glob,path)
 grep             filesystem     read:path?/include -pattern
-bash             shell          execute:command(command)
+bash             shell          execute:command(command,workdir|working_directory|directory|dir_path)
 webfetch         network        network:url(url)
 todowrite        introspection  -
 todoread         introspection  -
@@ -105,7 +105,7 @@ list_directory   filesystem     read:dir_path|path
 read_many_files  filesystem     read:include(glob)
 search_file_content filesystem  read:dir_path|path?/include -pattern
 grep_search      filesystem     read:dir_path|path?/include -pattern
-run_shell_command shell         execute:command(command)
+run_shell_command shell         execute:command(command,workdir|working_directory|directory|dir_path)
 web_fetch        network        network
 google_web_search network       network
 save_memory      introspection  -
@@ -153,7 +153,7 @@ mcp__sequential-thinking__sequentialthinking mcp -
 """
 
 _EFFECT = re.compile(
-    r"(?P<cls>\w+)(?::(?P<argument>[\w.|\[\]]+)(?P<optional>\?)?(?P<recursive>/(?P<only>[\w|]*))?(?:\((?P<form>\w+)(?:,(?P<within>\w+))?\))?)?"
+    r"(?P<cls>\w+)(?::(?P<argument>[\w.|\[\]]+)(?P<optional>\?)?(?P<recursive>/(?P<only>[\w|]*))?(?:\((?P<form>\w+)(?:,(?P<within>[\w|]+))?\))?)?"
 )
 
 

@@ -107,7 +107,7 @@ def _path_said(rule: Rule, effect: CallEffect) -> str:
 
 
 def _command_said(rule: Rule, effect: CallEffect) -> str:
-    if not effect.command:
+    if effect.command is None:
         return f"holds for the command {rule.command} only, and this effect runs no command"
     return f"holds for the command {rule.command} only, and shell commands are not read yet"
 

@@ -6,6 +6,7 @@ comes first (`policy.index`), nor what may relax an ask (`gate.relax`).
 
 from __future__ import annotations
 
+from stanch.policy.commanded import COMMAND_UNREAD, COVERS_TOO_MUCH, CommandAnswers
 from stanch.policy.index import Decide, RuleIndex
 from stanch.policy.layers import LayerAnswer
 from stanch.values.call import Below, CallEffect, EffectClass, JudgedCall
@@ -17,8 +18,6 @@ def _persisted(effect: Effect, code: Code, *, mandated: bool = False, detail: st
     return Answer(effect, code, LayerId.PERSISTED_RULES, mandated=mandated, detail=detail)
 
 
-COVERS_TOO_MUCH = _persisted(Effect.ASK, Code.COVERS_TOO_MUCH, mandated=True)
-COMMAND_UNREAD = _persisted(Effect.ASK, Code.COMMAND_UNREAD, mandated=True)
 MEMORY_EXCEPTION = _persisted(Effect.ALLOW, Code.MEMORY_EXCEPTION)
 DENIED = 3
 
@@ -67,6 +66,7 @@ class PersistedRules:
         self.missing = missing
         self._decide: Decide = index.bind(agent, source)
         self._who = index.who(agent, source)
+        self.commands = CommandAnswers(index, agent=agent, source=source, missing=missing)
         self._who_commanded = index.strict_commands.who(agent, source) if index.strict_commands is not None else 0
 
     def ask(self, call: JudgedCall) -> LayerAnswer:
@@ -74,7 +74,15 @@ class PersistedRules:
         tool, declared, decide, answers = call.call.tool, call.declared, self._decide, self.index.answers
         remembered = call.builtin and self.is_memory(call)
         said: list[Answer | None] = []
+        own: Answer | None = None
         for effect in call.effects:
+            if effect.command is not None:
+                if effect.found is None:
+                    own = self.commands.answer(call, effect, effect.command)
+                    said.append(own)
+                else:
+                    said.append(self.commands.found(call, effect, effect.command, own))
+                continue
             stamp = effect.stamp
             if stamp is None:
                 place = decide(tool, effect.cls, declared, None)
@@ -88,7 +96,7 @@ class PersistedRules:
             if remembered and place >= self.index.mandatory:
                 answer = MEMORY_EXCEPTION
             if answer.strength < DENIED:
-                if effect.command or (effect.cls is _EXECUTE and self._commanded(call, effect)):
+                if effect.cls is _EXECUTE and self._commanded(call, effect):
                     answer = COMMAND_UNREAD
                 elif self.missing is not None:
                     answer = self.missing

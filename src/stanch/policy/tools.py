@@ -6,6 +6,7 @@ which tools are known (`policy.known_tools`).
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -49,7 +50,7 @@ def _find(tool: Tool, effect: DeclaredEffect, arguments: Mapping[str, Any]) -> I
             if value is None:
                 continue
             if effect.form is Form.COMMAND and isinstance(value, list) and all(isinstance(v, str) for v in value):
-                yield way, " ".join(value)
+                yield way, shlex.join(value)
                 continue
             for text in value if isinstance(value, list) else [value]:
                 if not isinstance(text, str):

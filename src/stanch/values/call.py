@@ -76,20 +76,60 @@ class Below(NamedTuple):
     complete: bool = True
 
 
+class Command(NamedTuple):
+    """One simple command of a shell call, as it would run: quotes taken away, what is known put in for variables.
+
+    `text` is what a person is shown. `program` is the base name ("" where it is not known) and `place` the directory
+    it was written with, "" for a bare name and for the directories of a system. `words` are the further words, None
+    for one that is not known; the first `front` of them stand before the subcommand, and `plain_front` is false where
+    one of those changes what the subcommand does. `takes` are the options known to take a value, `aliases` pairs of
+    names of one option, `known` says whether the program is in the table of commands. `assignments` stand before the
+    program; those named in `needs` change what runs. `inert`: a built-in or wrapper that by itself does nothing.
+    `unread` says what about it cannot be known, and why; "" where all is.
+    """
+
+    text: str
+    program: str = ""
+    place: str = ""
+    words: tuple[str | None, ...] = ()
+    front: int = 0
+    plain_front: bool = True
+    takes: frozenset[str] = frozenset()
+    aliases: tuple[tuple[str, str], ...] = ()
+    known: bool = False
+    assignments: tuple[tuple[str, str | None], ...] = ()
+    needs: frozenset[str] = frozenset()
+    inert: bool = False
+    unread: str = ""
+
+
+class Weight(StrEnum):
+    """How much an effect that a command was found to have counts.
+
+    A sure one is judged in full. A possible one counts against the command where a rule closes its target, and never
+    for it: nobody knows whether the command touches it.
+    """
+
+    SURE = "sure"
+    POSSIBLE = "possible"
+
+
 class CallEffect(NamedTuple):
     """One effect of a call on one target.
 
     `cls` is None only for a call that has no effects, which is judged once by its tool's name. `stamp` is None where
-    the effect touches no path. `command` is true where the effect runs a shell command. `subject` is what a person is
-    told the effect touches. `below` is set where the effect reaches all that lies below a directory.
+    the effect touches no path. `subject` is what a person is told the effect touches. `below` is set where the effect
+    reaches all that lies below a directory. `command` is the simple command that the effect runs or, where `found` is
+    set, the one that was found to have it.
     """
 
     cls: EffectClass | None
     argument: str = ""
     stamp: Stamp | None = None
-    command: bool = False
+    command: Command | None = None
     subject: str = ""
     below: Below | None = None
+    found: Weight | None = None
 
 
 class JudgedCall(NamedTuple):

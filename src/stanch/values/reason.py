@@ -40,6 +40,8 @@ class Code(StrEnum):
     COVERS_REFUSED = "covers_refused"
     COVERS_TOO_MUCH = "covers_too_much"
     COMMAND_UNREAD = "command_unread"
+    NOTHING_BY_ITSELF = "nothing_by_itself"
+    MAY_WRITE_CLOSED = "may_write_closed"
     GROUP_MISSING = "group_missing"
     STORE_UNREADABLE = "store_unreadable"
     POLICY_INVALID = "policy_invalid"

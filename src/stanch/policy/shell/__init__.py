@@ -1,0 +1,1 @@
+"""What a shell command does: read out of its words, before it runs."""
