@@ -128,6 +128,25 @@ def test_a_row_that_cannot_be_read_is_listed_as_such_and_can_be_mended(world: Wo
     assert world.get("/api/tool-permission-groups/strict")["broken"] is None
 
 
+def test_text_that_no_answer_can_hold_breaks_its_row_alone(world: World) -> None:
+    session = world.session()
+    world.rows(f"""UPDATE sessions SET run_context = '{{"system_prompt": ["\\ud800"]}}' WHERE id = '{session}'""")
+    world.rows("""UPDATE audit SET detail = '{"a": "\\ud800"}' WHERE seq = 2""")
+    world.rows("INSERT INTO permission_groups VALUES (CAST(x'61ff' AS TEXT), 'n', 'd')")
+    for path, broken in (
+        ("/api/sessions", (0, session, "sessions")),
+        ("/api/audit", (1, "2", "audit")),
+        ("/api/tool-permission-groups", (0, r"a\udcff", "permission_groups")),
+    ):
+        items = world.get(path)["items"]
+        found = [(at, one["id"], one["table"]) for at, one in enumerate(items) if "problem" in one]
+        assert found == [broken]
+    world.group("strict")
+    (problem,) = world.get("/api/policy")["problems"]
+    assert (r"a\\udcff" in problem["message"], problem["scope"]) == (True, r"group:a\udcff")
+    assert world.answer("read_file", "secrets/a", group="strict") == ("deny", "rule")
+
+
 @pytest.mark.parametrize("first", range(5))
 @pytest.mark.parametrize("second", range(5))
 @pytest.mark.parametrize("limit", range(1, 6))

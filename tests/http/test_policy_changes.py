@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from stanch.app.asking import Described
+from stanch.app.engine import Engine
 from stanch.app.service import Service
+from stanch.policy.document import Policy
+from stanch.policy.index import RuleIndex
 from stanch.storage.store import Store
 from stanch.values.decision import Effect
 from stanch.values.fault import BadInput, StoreUnreadable
@@ -86,6 +89,24 @@ def test_a_broken_file_denies_with_its_place_until_it_is_mended(
         answers(world, "allow", "rule")
         answers(world, "allow", "rule", session_id=session)
         assert world.get("/api/policy")["problems"] == []
+
+
+def test_a_file_that_cannot_be_read_moves_no_workspace(serve: Callable[[str], World]) -> None:
+    text = ALLOWS.replace("version = 1\n", 'version = 1\nworkspace = "inner"\n')
+    world = serve(text)
+    inner = f"{world.workspace}/inner"
+    project = world.post("/api/projects", {"name": "p"}, 201)["id"]
+    session = world.post(f"/api/projects/{project}/session", {"agent_id": "a"}, 201)["id"]
+    for broken in (f"{text}x", None):
+        world.policy.unlink()
+        if broken is not None:
+            world.write_policy(broken)
+        answers(world, "deny", "policy_invalid")
+        assert world.get("/api/policy")["workspace"] == inner
+        turn = world.post(f"/api/sessions/{session}/turns", status=201)
+        assert (turn["working_directory"], turn["run_context"]["allow_fs_writes"]) == (inner, [f"{inner}/data"])
+        world.write_policy(text)
+        answers(world, "allow", "rule")
 
 
 def test_a_file_that_is_gone_or_closed_denies(serve: Callable[[str], World]) -> None:
@@ -309,6 +330,24 @@ def test_a_service_opens_over_a_store_that_has_no_tables_and_denies(tmp_path: Pa
     finally:
         service.close()
         store.close()
+
+
+def test_a_policy_that_no_index_can_be_made_of_denies_until_it_is_mended(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert world.answer("read_file", "a") == ("allow", "read_grant")
+    index = Engine.index
+
+    def failing(engine: Engine, policy: Policy, group: str) -> RuleIndex:
+        if any(rule.tool == "odd" for rule in policy.groups[group].rules):
+            raise ValueError
+        return index(engine, policy, group)
+
+    monkeypatch.setattr(Engine, "index", failing)
+    rule = world.post("/api/approval/rules", {"tool_pattern": "odd", "action": "deny"}, 201)["id"]
+    assert world.answer("read_file", "a") == ("deny", "policy_invalid")
+    assert world.client().delete(f"/api/approval/rules/{rule}").status_code == 204
+    assert world.answer("read_file", "a") == ("allow", "read_grant")
 
 
 def test_no_call_waits_while_the_policy_changes(world: World) -> None:

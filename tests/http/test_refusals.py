@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
-from tests.http.served import World
+from tests.http.served import AGENT, World
 
 CANARY = "hunter2hunter2"
 BAD_CONTEXTS: dict[str, tuple[Any, str, str]] = {
@@ -129,11 +130,23 @@ def test_a_job_needs_a_cron_expression_that_comes_round(world: World, cron: str)
     assert world.dump() == stored
 
 
-@pytest.mark.parametrize("directory", ["", "a\0b"])
-def test_a_project_needs_a_directory_that_can_be_used(world: World, directory: str) -> None:
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"directory": ""},
+        {"directory": "a\0b"},
+        {"directory": "a*b", "grant_tree": True},
+        {"directory": "src/*", "grant_tree": True},
+        {"directory": "src/**", "grant_tree": True},
+    ],
+)
+def test_a_project_needs_a_directory_that_can_be_used(world: World, wrong: dict[str, Any]) -> None:
+    made = world.post("/api/projects", {"name": "p", "directory": "a*b"}, 201)["id"]
     stored = world.dump()
-    said = world.post("/api/projects", {"name": "p", "directory": directory}, 422)
-    assert [one["field"] for one in said["errors"]] == ["directory"]
+    for method, path in (("POST", "/api/projects"), ("PUT", f"/api/projects/{made}")):
+        reply = world.client().request(method, path, json={"name": "p"} | wrong)
+        assert reply.status_code == 422
+        assert [one["field"] for one in reply.json()["errors"]] == ["directory"]
     assert world.dump() == stored
 
 
@@ -183,3 +196,13 @@ def test_a_call_that_cannot_be_read_is_no_answer(world: World) -> None:
     for text in (deep, twice, "{", "", '{"tool": "t", "arguments": NaN}'):
         reply = world.client().post("/api/check", content=text, headers={"Content-Type": "application/json"})
         assert reply.status_code == 400, text[:60]
+
+
+def test_a_key_that_stands_twice_among_many_is_found_at_once(world: World) -> None:
+    keys = [f"k{at}" for at in range(60_000)]
+    text = '{"tool": "t", "arguments": {' + ", ".join(f'"{key}":1' for key in [*keys, keys[-1]]) + "}}"
+    began = time.process_time()
+    headers = {"Content-Type": "application/json"}
+    reply = world.client(AGENT).post("/api/check", content=text, headers=headers)
+    assert (reply.status_code, "names 'k59999' twice" in reply.text) == (400, True)
+    assert time.process_time() - began < 5

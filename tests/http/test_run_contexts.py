@@ -220,6 +220,27 @@ def test_where_a_context_comes_from(serve: Callable[[str], World]) -> None:
     assert given == {name: name.startswith("given") for name in made}
 
 
+def test_no_default_is_left_out_while_the_policy_file_has_a_mistake(serve: Callable[[str], World]) -> None:
+    world = serve(DEFAULTS)
+    job = {"name": "n", "cron": "0 * * * *", "prompt": "", "agent_id": "consolidator"}
+    plain = world.post("/api/jobs", job, 201)["id"]
+    own = world.post("/api/jobs", job | {"run_context": {"system_prompt": ["x"]}}, 201)["id"]
+    for mistake in (DEFAULTS + "\nx", DEFAULTS + "\nx = 1\n", ""):
+        world.write_policy(mistake)
+        world.service.refresh()
+        stored = world.dump()
+        for path in ("/api/sessions", f"/api/jobs/{plain}/session"):
+            said = world.post(path, {"agent_id": "consolidator"} if path == "/api/sessions" else {}, 409)
+            assert "stanch.toml:" in said["detail"]
+        assert world.dump() == stored
+        world.session(run_context=None)
+        world.session(run_context={"system_prompt": ["x"]})
+        world.post(f"/api/jobs/{own}/session", {}, 201)
+    world.write_policy(DEFAULTS)
+    world.service.refresh()
+    assert world.post(f"/api/jobs/{plain}/session", {}, 201)["run_context"]["security_group"] == "nightly"
+
+
 def test_a_job_without_a_context_has_the_default_of_its_agent_or_of_cron(serve: Callable[[str], World]) -> None:
     world = serve(DEFAULTS)
     job = {"name": "n", "cron": "@hourly", "prompt": "", "agent_id": "coder"}
@@ -255,6 +276,46 @@ def test_a_ticket_comes_before_its_project(world: World) -> None:
     again = world.post(opening, {"agent_id": "coder", "ticket_id": ticket["id"]}, 201)
     assert again["run_context"] == wanted | context
     assert world.get(f"/api/sessions/{chat['id']}")["run_context"] == wanted
+
+
+@pytest.mark.parametrize("written", ["skald", "skald/", "./skald", "{workspace}/skald"])
+def test_a_projects_tree_is_granted_wherever_its_sessions_work(world: World, written: str) -> None:
+    directory = written.format(workspace=world.workspace)
+    body = {"name": "Skald", "directory": directory, "grant_tree": True}
+    project = world.post("/api/projects", body, 201)["id"]
+    ticket = {"title": "t", "run_context": {"working_directory": "elsewhere"}}
+    ticket_id = world.post(f"/api/projects/{project}/tickets", ticket, 201)["id"]
+    for fields, here in (({}, ("allow", "write_grant")), ({"ticket_id": ticket_id}, ("ask", "rule"))):
+        session = world.post(f"/api/projects/{project}/session", {"agent_id": "a", **fields}, 201)["id"]
+        answers = {
+            "a.txt": here,
+            f"{world.workspace}/skald/a.txt": ("allow", "write_grant"),
+            f"{world.workspace}/a.txt": ("ask", "rule"),
+            f"{world.workspace}/elsewhere/skald/a.txt": ("ask", "rule"),
+        }
+        assert {path: world.answer("write_file", path, session_id=session) for path in answers} == answers
+
+
+def test_a_context_of_no_use_any_more_leaves_every_deny_as_it_is(world: World) -> None:
+    deny = {"tool_pattern": "@write", "action": "deny"}
+    world.group("own", deny | {"path_pattern": "work/own"})
+    world.group("parents", deny | {"path_pattern": "work/parents"})
+    agents = {"path_pattern": "work/agents", "agent_id": "coder", "priority": 1}
+    world.post("/api/approval/rules", deny | agents, 201)
+    parent = world.session(run_context={"security_group": "parents"})
+    context = {"security_group": "own", "working_directory": "work", "allow_fs_writes": ["out"]}
+    child = world.session(parent_id=parent, run_context=context)
+    paths = ("own/a", "parents/a", "agents/a", "secrets/a")
+    before = [world.answer("write_file", path, session_id=child) for path in paths]
+    assert before == [("deny", "rule")] * len(paths)
+    (world.workspace / "work").mkdir()
+    (world.workspace / "work" / "out").symlink_to("out")
+    assert [world.answer("write_file", path, session_id=child) for path in paths] == before
+    assert world.answer("write_file", "out/a", session_id=child)[0] == "deny", "a loop leads nowhere"
+    assert world.answer("read_file", "a", session_id=child) == ("ask", "store_unreadable")
+    (world.workspace / "work").rename(world.workspace / "old")
+    (world.workspace / "work").symlink_to("work")
+    assert world.answer("read_file", f"{world.workspace}/a", session_id=child) == ("ask", "store_unreadable")
 
 
 def test_a_subagent_is_held_by_its_parents_rules_too(world: World) -> None:

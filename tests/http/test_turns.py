@@ -66,6 +66,16 @@ def test_a_rule_that_denies_from_now_on_denies_within_a_turn(world: World) -> No
     assert world.answer("write_file", "out/a", session_id=session) == ("deny", "rule")
 
 
+def test_a_turn_is_over_when_the_next_one_cannot_begin(world: World) -> None:
+    session = world.session(run_context=GRANT)
+    begin(world, session)
+    world.set_context(f"/api/sessions/{session}/run_context", {"working_directory": "here"})
+    (world.workspace / "here").symlink_to("here")
+    assert world.answer("write_file", "out/a", session_id=session) == ("allow", "write_grant")
+    assert world.client().post(f"/api/sessions/{session}/turns").status_code == 422
+    assert world.answer("write_file", "out/a", session_id=session) == ("ask", "store_unreadable")
+
+
 def test_another_model_counts_within_a_turn(world: World) -> None:
     session = world.session()
     begin(world, session)

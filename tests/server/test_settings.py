@@ -9,6 +9,7 @@ import pytest
 
 from stanch.app.settings import Settings, make_private, read_private, settings_of, usual_data, write_private
 from stanch.host.locking import Held, Lock
+from stanch.storage.engine import url_of
 from stanch.values.fault import BadInput
 
 
@@ -153,6 +154,12 @@ def test_what_lies_beside_a_database_elsewhere_is_private_too(tmp_path: Path) ->
     assert settings.private(None) == settings.private(f"{tmp_path}/data/stanch.db") == (tmp_path / "data",)
     found = settings.private(f"{tmp_path}/x.db")
     assert [path.name for path in found] == ["data", "x.db", "x.db-wal", "x.db-shm", "x.db-journal"]
+
+
+@pytest.mark.parametrize("name", ["data", "my data", "a%20b", "100%", "a#b:c@d", "d\u00e9j\u00e0"])
+def test_the_database_lies_in_the_data_directory_whatever_its_name(tmp_path: Path, name: str) -> None:
+    settings = Settings(tmp_path / name)
+    assert url_of(settings.address).database == str(tmp_path / name / "stanch.db")
 
 
 def test_one_at_a_time_has_the_lock(tmp_path: Path) -> None:

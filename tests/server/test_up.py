@@ -194,6 +194,8 @@ def test_other_machines_are_let_in_only_by_name_and_with_a_warning(start: Start)
         (["--workspace", "none"], "the workspace none is no directory"),
         (["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid"),
         (["--host", ""], "--host is empty"),
+        (["--host", "a..b"], "--host is no name of a machine"),
+        (["--host", "a" * 64], "--host is no name of a machine"),
         (["--database", "mysql://root:hunter2@localhost/x"], "write sqlite:///PATH or postgresql://"),
         (["--database", "postgresql://u:hunter2@127.0.0.1:9/x?connect_timeout=2"], "the server cannot be reached"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from stanch.storage.store import Store
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
-from stanch.values.fault import BrokenRow, Conflict, NotFound, StoreUnreadable
+from stanch.values.fault import BadInput, BrokenRow, Conflict, NotFound, StoreUnreadable
 from stanch.values.identity import PrincipalKind
 from stanch.values.records import Broken, Page, RuleFields
 from tests.stores.opened import OnAStore
@@ -29,7 +30,10 @@ CONTEXTS = [
     '{"allow_fs_writes": [null]}',
     '{"security_group": "a", "security_group": null}',
     '{"working_directory": NaN}',
+    '{"system_prompt": ["\\ud800"]}',
 ]
+# Details that JSON can say, and that no answer could repeat.
+UNREPEATABLE = ['{"a": "\\ud800"}', '{"\\udfff": 1}', '{"a": [1e999]}', '{"a": ' + "[" * 900 + "]" * 900 + "}"]
 # Table, column, what a hand has written there, and what the reader says of it.
 WRONG = [
     ("rules", "action", "'permit'", "'action' is none of allow, ask, deny"),
@@ -127,6 +131,21 @@ class BrokenRows(OnAStore):
     def test_a_broken_audit_row_is_listed_as_such(self, store: Store, place: Place) -> None:
         place.rows("UPDATE audit SET detail = '[]' WHERE seq = 1")
         assert store.list_audit().items[0] == Broken("audit", "1", "'detail' is no JSON object")
+        for detail in UNREPEATABLE:
+            place.rows(f"UPDATE audit SET detail = '{detail}' WHERE seq = 1")
+            first, *others = store.list_audit().items
+            assert isinstance(first, Broken), detail
+            assert "'detail' is no JSON" in first.problem
+            assert not any(isinstance(one, Broken) for one in others)
+
+    def test_no_audit_row_is_written_that_could_not_be_read(self, store: Store) -> None:
+        before = store.list_audit().total
+        for detail in UNREPEATABLE:
+            with pytest.raises(BadInput, match="detail"):
+                store.append_audit(action="a", subject="s", detail=json.loads(detail), by=BY)
+        assert store.list_audit().total == before
+        made = store.append_audit(action="a", subject="s", detail={"a": [{"b": [None, 1.5, "a\0b"]}]}, by=BY)
+        assert store.list_audit(action="a").items == (made,)
 
     def test_known_rows_are_still_read_with_every_kind_of_principal(self, store: Store, place: Place) -> None:
         session = new_session(store)

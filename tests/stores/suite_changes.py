@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -200,6 +202,22 @@ class Changes(OnAStore):
         for name in names:
             store.create_group(name, name="", by=BY)
         assert [group.id for group in all_of(store.list_groups)] == sorted([*names, "default"])
+
+    def test_a_cursor_that_somebody_made_up_starts_where_it_says_or_is_refused(self, store: Store) -> None:
+        page = store.list_rules(limit=1)
+        name, *keys = json.loads(urlsafe_b64decode(f"{page.next}=="))
+
+        def forged(priority: int, rule_id: int) -> str:
+            said = json.dumps([name, keys[0], priority, rule_id])
+            return urlsafe_b64encode(said.encode()).decode().rstrip("=")
+
+        assert store.list_rules(cursor=forged(*keys[1:])).total == page.total
+        for far in (1 << 31, (1 << 63) - 1):
+            assert store.list_rules(cursor=forged(far, 1)).items == ()
+            assert len(store.list_rules(cursor=forged(-far, 1)).items) == page.total
+        for priority, rule_id in ((1 << 63, 1), (1, 1 << 63), (1, -(1 << 63) - 1)):
+            with pytest.raises(BadInput, match="cursor"):
+                store.list_rules(cursor=forged(priority, rule_id))
 
     def test_a_cursor_belongs_to_its_list(self, store: Store) -> None:
         for _ in range(3):

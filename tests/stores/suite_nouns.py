@@ -116,6 +116,7 @@ class Nouns(OnAStore):
             lambda: store.end_session(made.id, by=BY),
             lambda: store.set_model(made.id, None, by=BY),
             lambda: store.set_run_context(made.id, None, by=BY),
+            lambda: new_session(store, parent_id=made.id),
         ]
         for late in lates:
             with pytest.raises(Conflict, match="has ended"):
@@ -155,10 +156,16 @@ class Nouns(OnAStore):
         changed_ticket = store.update_ticket(project.id, ticket.id, title="T", body="", by=BY)
         assert store.get_ticket(project.id, ticket.id) == changed_ticket
         assert store.list_tickets(project.id).items == (changed_ticket,)
-        with pytest.raises(NotFound, match="no ticket"):
-            store.get_ticket("elsewhere", ticket.id)
-        with pytest.raises(NotFound, match="no ticket"):
-            store.set_ticket_context("elsewhere", ticket.id, None, by=BY)
+        strays: list[Callable[[str], Any]] = [
+            lambda nowhere: store.get_ticket(nowhere, ticket.id),
+            lambda nowhere: store.set_ticket_context(nowhere, ticket.id, None, by=BY),
+            lambda nowhere: store.update_ticket(nowhere, ticket.id, title="", body="", by=BY),
+            lambda nowhere: store.delete_ticket(nowhere, ticket.id, by=BY),
+        ]
+        for stray in strays:
+            for nowhere in ("elsewhere", "a\0b", "\ud800"):
+                with pytest.raises(NotFound, match="no ticket"):
+                    stray(nowhere)
         session = new_session(store, project_id=project.id, ticket_id=ticket.id)
         earlies: list[Callable[[], Any]] = [
             lambda: store.delete_project(project.id, by=BY),

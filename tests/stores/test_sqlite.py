@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -102,6 +103,17 @@ class TestSqlite(StoreSuite):
         with closing(sqlite3.connect(place.path, isolation_level=None)) as holder:
             holder.execute("BEGIN IMMEDIATE")
             assert store.revision() == 2
+
+    def test_a_new_file_that_somebody_holds_is_waited_for(self, place: SqlitePlace) -> None:
+        store = Store.open(place.url)
+        with closing(sqlite3.connect(place.path, isolation_level=None, check_same_thread=False)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            released = threading.Timer(0.3, holder.execute, ["COMMIT"])
+            released.start()
+            store.migrate()
+            released.join()
+        assert store.ready().ready
+        store.close()
 
     def test_a_lock_that_is_kept_is_named(
         self, store: Store, place: SqlitePlace, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,7 @@ itself (`app.engine`). Nothing is stored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from stanch.app.contexts import Contexts
@@ -100,8 +101,9 @@ class Asking:
         Raises `NotFound`, `BrokenRow`, `Conflict` where it has ended, and `BadContext` for a context of no use by now.
         """
         record = self._going_on(session_id)
-        context = self._contexts.now(record)
-        turn = Turn(session_id, context)
+        # WHY already here: the last one is over, also where no new one can begin.
+        self._turns.forget(session_id)
+        turn = Turn(session_id, self._contexts.now(record))
         try:
             turn.bound(self._live.engine, record.agent_id, record.source, record.model)
         except BadGrant as why:
@@ -129,16 +131,32 @@ class Asking:
             seen.add(wanted)
             try:
                 record = self._going_on(wanted) if wanted == session_id else self._ancestor(wanted, len(seen))
-                turn = self._turns.of(wanted) or Turn(wanted, self._contexts.now(record))
-                session = turn.bound(engine, record.agent_id, record.source, record.model)
             except StoreUnreadable as why:
                 yield engine.session(context=None, unreadable=str(why))
                 return
-            except (BadContext, BadGrant) as why:
-                yield engine.session(context=None, unreadable=f"the context of the session is of no use: {why}")
-                return
-            yield session
+            yield self._session_of(engine, record)
             wanted = record.parent_id
+
+    def _session_of(self, engine: Engine, record: SessionRecord) -> Session:
+        """The engine's session for a stored one.
+
+        Where its context cannot be used, the denies that are meant for it stand where it works, and nothing is allowed.
+        """
+        context = record.run_context
+        try:
+            turn = self._turns.of(record.id) or Turn(record.id, self._contexts.now(record))
+            context = turn.context
+            return turn.bound(engine, record.agent_id, record.source, record.model)
+        except StoreUnreadable as why:
+            unreadable = str(why)
+        except (BadContext, BadGrant) as why:
+            unreadable = f"the context of the session is of no use: {why}"
+        group, directory = (None, None) if context is None else (context.security_group, context.working_directory)
+        refusing = partial(engine.session, agent=record.agent_id, source=record.source, unreadable=unreadable)
+        try:
+            return refusing(context=RunContext(group, working_directory=directory))
+        except BadContext:
+            return refusing(context=RunContext(group))
 
     def _ancestor(self, session_id: str, place: int) -> SessionRecord:
         if place > MOST_ANCESTORS:

@@ -6,8 +6,11 @@ Settles when a context may be stored, and which one a stored session has now. Do
 
 from __future__ import annotations
 
+import os
+
 from stanch.app.live import Live
 from stanch.gate.context import Project, project_context
+from stanch.paths.canonical import expand_home
 from stanch.paths.grants import BadGrant, directory_of
 from stanch.storage.store import Store
 from stanch.values.context import RunContext
@@ -39,10 +42,13 @@ class Contexts:
             raise BadFields(*((f"{inside}.{field}" if inside else field, message) for field, message in found))
         return context
 
-    def directory(self, written: str | None, field: str) -> str | None:
-        """The same text where it names a directory that can be read. Raises `BadFields`."""
+    def directory(self, written: str | None, field: str, *, granted: bool = False) -> str | None:
+        """The same text where it names a directory that can be read, and `granted`. Raises `BadFields`."""
         if written is None:
             return None
+        if granted and ("*" in written or "?" in written):
+            message = f"'{field}' is granted with all below it, and has to be named without wildcards"
+            raise BadFields((field, message))
         engine = self._live.engine
         stamp = engine.canonicaliser.directory(written, engine.policy.workspace)
         if not written or stamp.refusal is not None:
@@ -69,8 +75,12 @@ class Contexts:
 
     def of_project(self, project: ProjectRecord, ticket: RunContext | None) -> RunContext:
         """The context of a chat of the project, or of a ticket of it that has this context."""
-        about = Project(project.name, project.description, project.directory, project.run_context, project.grant_tree)
-        return project_context(about, self._live.policy.workspace, ticket)
+        workspace, directory = self._live.policy.workspace, project.directory
+        if directory:
+            # WHY here: a grant is read against where the session works, which may be elsewhere.
+            directory = os.path.join(workspace, expand_home(directory))
+        about = Project(project.name, project.description, directory, project.run_context, project.grant_tree)
+        return project_context(about, workspace, ticket)
 
     def _grants(self, context: RunContext) -> list[tuple[str, str]]:
         found = []

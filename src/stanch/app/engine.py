@@ -205,9 +205,11 @@ class Session:
 
     def _rebind(self, policy: Policy) -> None:
         rules = self.engine.rules(policy, self._who)
-        self._policy = policy
         self.layers = tuple(rules if layer.id is LayerId.PERSISTED_RULES else layer for layer in self.layers)
         self._rules = rules if isinstance(rules, PersistedRules) else None
+        self._version = policy.version
+        # WHY last: another thread that finds the policy to be the newest must not judge by the layers of an older one.
+        self._policy = policy
 
     def _matters(self, tool: str, cls: EffectClass) -> bool:
         return self._rules is not None and self._rules.may_refuse(tool, cls, declared=True)

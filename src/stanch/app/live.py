@@ -121,9 +121,7 @@ class Live:
                 changed = changed or _differ(kept, self._kept)
                 self._kept = kept
             if changed:
-                engine = self._made(self._file.document)
-                engine.warm_like(self.engine)
-                self.engine = engine
+                self.engine = self._made(self._file.document)
 
     def _is_due(self, store_changed: bool) -> bool:
         """True where what the store keeps has to be read again."""
@@ -142,10 +140,12 @@ class Live:
 
     def _made(self, document: Document) -> Engine:
         """The engine of the document. One that no engine can be made of denies, in the workspace there was before."""
+        before: Engine | None = getattr(self, "engine", None)
         try:
-            return self._engine_of(document, self._kept)
+            engine = self._engine_of(document, self._kept)
+            if before is not None:
+                engine.warm_like(before)
         except Exception as why:
-            before: Engine | None = getattr(self, "engine", None)
             if before is None:
                 raise
             expected = isinstance(why, BadInput)
@@ -155,6 +155,7 @@ class Live:
             values = {"workspace": before.policy.workspace}
             wrong = replace(document, values=values, syntax=Problem(line, "workspace" if expected else "", message))
             return self._engine_of(wrong, self._kept if expected else Kept(None, None, message))
+        return engine
 
     def _engine_of(self, document: Document, kept: Kept) -> Engine:
         def completed(policy: Policy, home: str, anchor: Anchor) -> Policy:

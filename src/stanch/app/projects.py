@@ -40,7 +40,7 @@ class Projects:
         return self._store.create_project(
             name=name,
             description=description,
-            directory=self._contexts.directory(directory, "directory"),
+            directory=self._contexts.directory(directory, "directory", granted=grant_tree),
             grant_tree=grant_tree,
             run_context=self._contexts.usable(context, "run_context"),
             by=by,
@@ -54,7 +54,7 @@ class Projects:
             project_id,
             name=name,
             description=description,
-            directory=self._contexts.directory(directory, "directory"),
+            directory=self._contexts.directory(directory, "directory", granted=grant_tree),
             grant_tree=grant_tree,
             by=by,
         )

@@ -16,7 +16,7 @@ from stanch.app.turns import Turns
 from stanch.gate.context import ContextSources, context_for
 from stanch.storage.store import Store
 from stanch.values.context import RunContext
-from stanch.values.fault import BrokenRow, Conflict, quoted
+from stanch.values.fault import BrokenRow, Conflict
 from stanch.values.identity import COPILOT_SERVICE, Principal, PrincipalKind, Source
 from stanch.values.records import Actor, Broken, Page, SessionRecord
 
@@ -62,8 +62,6 @@ class Sessions:
             found = self._default(agent_id, source)
         if parent_id is not None:
             parent = self.get(parent_id)
-            if parent.ended_at is not None:
-                raise Conflict(f"the session {quoted(parent_id)} has ended")
             found = found if given else _in_group_of(found, self._contexts.now(parent))
         return self._made(
             agent_id=agent_id,
@@ -151,7 +149,14 @@ class Sessions:
         return ended
 
     def _default(self, agent: str, source: Source) -> RunContext | None:
+        """The default for the agent, else for the source. Raises `Conflict` where the policy file cannot say it."""
         policy = self._live.policy
+        if policy.broken is not None:
+            # WHY: what is left out now would be left out for as long as the session lasts.
+            raise Conflict(
+                f"the policy file has a mistake at {policy.broken}, so that nobody can tell which context is the "
+                "default; mend it, or give a context"
+            )
         return context_for(
             ContextSources((), policy.agent_defaults.get(agent), policy.source_defaults.get(source.value))
         )

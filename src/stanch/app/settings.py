@@ -39,7 +39,10 @@ class Settings:
     @property
     def address(self) -> str:
         """The address of the store."""
-        return f"sqlite:///{self.data / 'stanch.db'}" if self.database is None else self.database
+        if self.database is not None:
+            return self.database
+        # WHY: an address is decoded when it is read.
+        return "sqlite:///" + str(self.data / "stanch.db").replace("%", "%25")
 
     @property
     def token_file(self) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from stanch.app.loading import DEFAULT_TEXT, MAX_POLICY_BYTES, read_document, without_waiting
@@ -43,6 +44,10 @@ class WatchedFile:
         if self.path is None or self._is_same():
             return False
         before, self.document = self.document, self._read()
+        if self.document.syntax is not None and "workspace" in before.values:
+            # WHY: what is stored or begun meanwhile is read against the workspace, and outlives the mistake.
+            values = {**self.document.values, "workspace": before.values["workspace"]}
+            self.document = replace(self.document, values=values)
         return self.document != before
 
     def _read(self) -> Document:

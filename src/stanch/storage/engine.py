@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
+import time
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -75,13 +77,30 @@ def _sqlite(url: URL) -> sqlite3.Connection:
     # WHY: text that is no UTF-8 has to reach the reader of its row, which says so; sqlite3 would fail the whole query.
     connection.text_factory = _text
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
     except sqlite3.Error:
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Has changes written ahead of the file, which is done once in a file's life.
+
+    WHY tries: where another connection is about to write, SQLite refuses this at once, whatever its timeout.
+    """
+    pause, end = threading.Event(), time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            pause.wait(0.01)
+        else:
+            return
 
 
 def _text(raw: bytes) -> str:

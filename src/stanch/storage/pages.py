@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Integer, func, literal, select, tuple_
+from sqlalchemy import BigInteger, Column, ColumnElement, Connection, Integer, func, literal, select, tuple_
 
 from stanch.storage.rows import Noun, is_storable
 from stanch.values.fault import BadInput, BrokenRow
@@ -51,7 +51,9 @@ def page_of(
     name = _name(noun, given, conditions, descending)
     total = connection.execute(select(func.count()).select_from(noun.table).where(*where)).scalar_one()
     if cursor is not None:
-        keys = [literal(key, c.type) for key, c in zip(_read(cursor, name, order), order, strict=True)]
+        # WHY not the column's type: a number of a cursor may have more bits than its column has on PostgreSQL.
+        kinds = (BigInteger() if isinstance(c.type, Integer) else c.type for c in order)
+        keys = [literal(key, kind) for key, kind in zip(_read(cursor, name, order), kinds, strict=True)]
         place, last = tuple_(*order), tuple_(*keys)
         where.append(place < last if descending else place > last)
     wanted = select(noun.table).where(*where).limit(limit + 1)

@@ -6,6 +6,7 @@ Settles what each kind of column may hold. Does not settle which columns there a
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ Row = Mapping[Any, Any]
 SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
 LARGEST_ID = (1 << 63) - 1
 LONGEST_KEY = 512
+DEEPEST = 32
 
 
 class Unread(Exception):
@@ -131,9 +133,12 @@ class Fields:
     def json(self, name: str) -> Any:
         """What a column holds as JSON, in which no key stands twice."""
         try:
-            return json.loads(self.text(name), object_pairs_hook=_once, parse_constant=_no_number)
+            value = json.loads(self.text(name), object_pairs_hook=_once, parse_constant=_no_number)
         except (ValueError, RecursionError):
             raise Unread(name, "is no JSON, or has a key twice") from None
+        if not _is_repeatable(value, DEEPEST):
+            raise Unread(name, "is no JSON that can be repeated: it holds what is no text or no number, or is too deep")
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +222,11 @@ def written_context(context: RunContext | None) -> str | None:
 def written_json(value: Any, name: str) -> str:
     """A value as JSON, the same text for equal values. Raises `BadInput` for what has no form in JSON."""
     try:
-        return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"))
+        if _is_repeatable(value, DEEPEST):
+            return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        raise BadInput(f"'{name}' holds what JSON cannot say") from None
+        pass
+    raise BadInput(f"'{name}' holds what JSON cannot say")
 
 
 def principal_columns(principal: Principal) -> dict[str, str | None]:
@@ -245,7 +252,22 @@ def context_places(context: RunContext | None) -> dict[str, Any]:
 
 
 def _shown(key: object) -> str:
-    return key if isinstance(key, str) else repr(key)
+    return key.encode("utf-8", "backslashreplace").decode() if isinstance(key, str) else repr(key)
+
+
+def _is_repeatable(value: object, levels: int) -> bool:
+    """True where every text has a form in UTF-8, every number is finite, and nothing is nested deeper than `levels`.
+
+    WHY: JSON escapes half a character, and takes 1e999 for a number; an answer could hold neither.
+    """
+    if isinstance(value, str):
+        return value.isascii() or is_storable(value.replace("\0", ""))
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if not isinstance(value, (dict, list, tuple)):
+        return True
+    inside = [*value.keys(), *value.values()] if isinstance(value, dict) else value
+    return levels > 0 and all(_is_repeatable(one, levels - 1) for one in inside)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

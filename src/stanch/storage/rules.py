@@ -35,7 +35,8 @@ class Rules(Transactions):
                 rows[rule["group_id"]].append(rule)
             else:
                 orphans.append(Broken(RULES.name, str(rule["id"]), "its group does not exist"))
-        found = tuple(StoredGroup(str(row["id"]), GROUP.read(row), _read(rows[row["id"]])) for row in groups)
+        read = [(GROUP.read(row), _read(rows[row["id"]])) for row in groups]
+        found = tuple(StoredGroup(group.id, group, its_rules) for group, its_rules in read)
         return StoredPolicy(revision, found, tuple(orphans))
 
     def rules(self, group_id: str) -> tuple[RuleRecord, ...] | Broken:

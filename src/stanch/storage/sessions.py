@@ -43,8 +43,8 @@ class Sessions(Transactions):
     ) -> SessionRecord:
         """The new session, under an id of the store's own where none is given.
 
-        Raises `Conflict` where the id is taken, `NotFound` for a parent, project, ticket or job that does not exist (a
-        ticket is looked for in the project), and `BadInput` for a ticket without a project.
+        Raises `Conflict` where the id is taken or the parent has ended, `NotFound` for a parent, project, ticket or job
+        that does not exist (a ticket is looked for in the project), and `BadInput` for a ticket without a project.
         """
         if ticket_id is not None and project_id is None:
             raise BadInput("a session with a ticket has to name the ticket's project")
@@ -67,7 +67,7 @@ class Sessions(Transactions):
         with self._changing(by, "session.create", record.id) as change:
             change.vacant(SESSION, record.id)
             if parent_id is not None:
-                change.find(SESSION, parent_id)
+                _going_on(change, parent_id)
             if project_id is not None:
                 change.find(PROJECT, project_id)
             if ticket_id is not None:

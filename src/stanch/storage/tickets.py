@@ -8,9 +8,11 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
+from sqlalchemy import ColumnElement, false
+
 from stanch.storage.nouns import PROJECT, TICKET
 from stanch.storage.pages import page_of
-from stanch.storage.rows import context_places, written_context, written_moment
+from stanch.storage.rows import context_places, is_storable, written_context, written_moment
 from stanch.storage.schema import SESSIONS, TICKETS
 from stanch.storage.transactions import Transactions, find
 from stanch.values.context import RunContext
@@ -42,7 +44,7 @@ class Tickets(Transactions):
     def get_ticket(self, project_id: str, ticket_id: str) -> TicketRecord:
         """The ticket. Raises `NotFound`, and `BrokenRow` where it cannot be read."""
         with self._reading() as connection:
-            return TICKET.readable(find(connection, TICKET, ticket_id, TICKETS.c.project_id == project_id))
+            return TICKET.readable(find(connection, TICKET, ticket_id, _of(project_id)))
 
     def list_tickets(
         self, project_id: str, *, limit: int = 50, cursor: str | None = None
@@ -65,7 +67,7 @@ class Tickets(Transactions):
     ) -> TicketRecord:
         """The ticket as it now is, its context untouched. Raises `NotFound`, and `Conflict` if not as `expected`."""
         with self._changing(by, "ticket.update", ticket_id) as change:
-            change.expect(TICKET, ticket_id, expected, TICKETS.c.project_id == project_id)
+            change.expect(TICKET, ticket_id, expected, _of(project_id))
             change.detail["project"] = project_id
             return change.replace(TICKET, ticket_id, {"title": title, "body": body})
 
@@ -74,14 +76,19 @@ class Tickets(Transactions):
     ) -> TicketRecord:
         """The ticket with this context, or with none. Raises `NotFound`."""
         with self._changing(by, "ticket.set_run_context", ticket_id) as change:
-            change.find(TICKET, ticket_id, TICKETS.c.project_id == project_id)
+            change.find(TICKET, ticket_id, _of(project_id))
             change.detail.update(project=project_id, **context_places(run_context))
             return change.replace(TICKET, ticket_id, {"run_context": written_context(run_context)})
 
     def delete_ticket(self, project_id: str, ticket_id: str, *, by: Actor) -> None:
         """Removes the ticket. Raises `NotFound`, and `Conflict` while a session of it goes on."""
         with self._changing(by, "ticket.delete", ticket_id) as change:
-            change.find(TICKET, ticket_id, TICKETS.c.project_id == project_id)
+            change.find(TICKET, ticket_id, _of(project_id))
             change.unused(TICKET, ticket_id, SESSIONS.c.ticket_id)
             change.detail["project"] = project_id
             change.remove(TICKET, TICKETS.c.id == ticket_id)
+
+
+def _of(project_id: str) -> ColumnElement[bool]:
+    """That a ticket is one of this project."""
+    return TICKETS.c.project_id == project_id if is_storable(project_id) else false()

@@ -89,9 +89,11 @@ def _bound(host: str, port: int) -> socket.socket:
     # WHY: an empty host would stand for every address of the machine.
     if not host:
         raise BadInput("--host is empty")
-    family, kind, protocol, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except UnicodeError:
+        raise BadInput("--host is no name of a machine, and no address") from None
+    family, kind, protocol, _, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
