@@ -212,7 +212,8 @@ class Session:
         self._policy = policy
 
     def _matters(self, tool: str, cls: EffectClass) -> bool:
-        return self._rules is not None and self._rules.may_refuse(tool, cls, declared=True)
+        rules = self._rules
+        return rules is not None and (rules.index.last_closing >= 0 or rules.may_refuse(tool, cls, declared=True))
 
     def _moved(self, cwd: str) -> str:
         stamp = self.engine.canonicaliser.stamp(cwd, self._base)

@@ -75,7 +75,7 @@ class Stamper:
             alone = not (others and any(other in arguments for other in others))
             if type(path) is str and path and path[0] != "~" and (tool.builtin or ".." not in path) and alone:
                 stamp = self._canonicaliser.stamp(path, base, write=write)
-                effect = _NEW(CallEffect, (cls, key, stamp, None, "", None, None))
+                effect = _NEW(CallEffect, (cls, key, stamp, None, "", None, None, False))
                 return _NEW(JudgedCall, (call, (effect,), True, tool.builtin, tool.category, server))
         found = tool_named(name, self._tools)
         if found is None:

@@ -20,9 +20,9 @@ from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.policy.document import Document, Organization, Policy, TierSpec
 from stanch.policy.known_tools import known
 from stanch.policy.places import Places, rule_lines
-from stanch.policy.shell.matching import command_pattern
 from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule
 from stanch.policy.seeds import DESCRIPTION, NAME, ROWS
+from stanch.policy.shell.matching import command_pattern
 from stanch.values.call import Category, EffectClass
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
