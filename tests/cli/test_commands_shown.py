@@ -72,7 +72,6 @@ def test_several_parts_are_numbered(stanch: Stanch, ruled: Path) -> None:
         f"allow write {ruled}/data/log rule 7 (allow @write on data for the command tee *)",
         "4 ask git push origin dev rule 4 (ask execute_cmd for the command git push *)",
         "ask network origin as the command",
-        "ask network as the command",
     ]
 
 

@@ -1,9 +1,7 @@
 """The naive second engine: what must the gate answer to this call, by the plain words of the specification?
 
-Settles, for one call under one policy and one context: path refusals of the integrity layer, the persisted rules with
-groups, memory and commands, and the relaxation of an ordinary ask by a grant. Does not settle other layers, bypasses,
-what a path means, or what a command does: paths arrive stamped and commands read, in plain words without options. To be
-read beside the specification, not to be fast: it loops over lists, keeps nothing, and shares no code with the engine.
+Settles path refusals, the persisted rules with groups, memory and commands, and grants. Does not settle other layers,
+what a path means or a command does: paths arrive stamped, commands read. It shares no code with the engine.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ Rules = Sequence["OracleRule"]
 Item = TypeVar("Item", str, "str | None")
 EffectWord = Literal["allow", "ask", "deny"]
 DEFAULT = "default"
-# The tool patterns that name a class of effects, and the tools that a deny or ask names for all with that effect.
 CLASS_PATTERNS = {f"@{cls.value}": cls for cls in EffectClass}
 FAR_REACHING = {"read_file": EffectClass.READ, "write_file": EffectClass.WRITE, "execute_cmd": EffectClass.EXECUTE}
 
@@ -208,15 +205,18 @@ def found_answer(rules: Rules, call: JudgedCall, effect: CallEffect, own: Oracle
 
 def rule_about(rules: Rules, call: JudgedCall, effect: CallEffect, key: str | None) -> OracleRule | None:
     """Return the rule that speaks of what a command does, to the path with this key if one is given."""
-    builtin = "read_file" if effect.cls == EffectClass.READ else "write_file" if effect.cls == EffectClass.WRITE else ""
+    as_builtin = {EffectClass.READ: "read_file", EffectClass.WRITE: "write_file"}
     for rule in rules:
-        as_builtin, as_itself = (speaks(rule, call, tool, effect, key) for tool in (builtin, call.call.tool))
+        tools = (as_builtin.get(effect.cls or EffectClass.EXECUTE, ""), call.call.tool, "execute_cmd")
+        first, *others = [speaks(rule, call, tool, effect, key) for tool in tools]
+        itself = others[0] or (others[1] and rule.action != "allow")
         if rule.command:
-            if rule.path and (as_builtin or as_itself) and effect.command and fits(rule, effect.command, named=False):
+            if rule.path and (first or itself) and effect.command and fits(rule, effect.command, named=False):
                 return rule
-        elif as_builtin or (as_itself and rule.path and rule.action != "allow"):
-            about_it = rule.tool == "@network" if effect.cls == EffectClass.NETWORK else rule.path is not None
-            if effect.cls == EffectClass.WRITE or about_it or rule.action == "deny":
+        elif first or (itself and rule.path and rule.action != "allow"):
+            reading = rule.path is not None or (rule.action == "deny" and rule.tool in ("@read", "read_file"))
+            about_it = rule.tool == "@network" if effect.cls == EffectClass.NETWORK else reading
+            if effect.cls == EffectClass.WRITE or about_it:
                 return rule
             if rule.action == "allow":
                 return None

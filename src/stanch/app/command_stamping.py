@@ -63,7 +63,7 @@ class CommandStamper:
 
 
 def _executed(target: RawTarget, part: Part) -> CallEffect:
-    return CallEffect(target.cls, target.argument, None, part.command, part.command.text or "a command")
+    return CallEffect(target.cls, target.argument, None, part.command, part.command.name)
 
 
 class _Stamping:

@@ -114,10 +114,11 @@ class CommandAnswers:
                 rank = index.ranks[place]  # what stands behind it does not speak either
                 break
         if key is not None and index.command_rules.entries:
-            tools = {AS_TOOL[cls], call.call.tool} if cls is not None else set()
+            tools = () if cls is None else dict.fromkeys((AS_TOOL[cls], call.call.tool, BUILTIN_FOR[_EXECUTE]))
             for tool in tools:
+                foreign = tool == BUILTIN_FOR[_EXECUTE] != call.call.tool
                 entry = index.command_rules.first(
-                    command, tool, cls, declared=True, agent=self._agent, source=self._source, key=key
+                    command, tool, cls, declared=True, agent=self._agent, source=self._source, key=key, refusing=foreign
                 )
                 if entry is not None and entry.rank < rank:
                     best, rank = entry.answer, entry.rank
