@@ -132,7 +132,9 @@ class CommandAnswers:
         """
         if cls is _NETWORK:
             return rule.tool == "@network"
-        return rule.path is not None or (rule.action is Effect.DENY and rule.tool in ("@read", AS_TOOL[EffectClass.READ]))
+        return rule.path is not None or (
+            rule.action is Effect.DENY and rule.tool in ("@read", AS_TOOL[EffectClass.READ])
+        )
 
     def places(self, call: JudgedCall, effect: CallEffect, key: str | None, folded: bool) -> Iterator[int]:
         """The rules that fit, in order: those for the built-in tool, and refusing ones with a path for the tool.

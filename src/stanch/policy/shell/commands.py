@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from stanch.policy.shell import builtins, expanding, inner, landing, leaving, printing, special
+from stanch.policy.shell.arithmetic import names_in
 from stanch.policy.shell.assigning import assignments, weigh, with_set
 from stanch.policy.shell.drafting import part_of, said
 from stanch.policy.shell.naming import spread, texts
@@ -51,7 +53,14 @@ def call(run: Walk, node: Node, state: State, opened: Opened) -> Result:
         return result
     assigns, after = assignments(run, node.get("Assigns") or [], state)
     result = NOWHERE
-    for words in expanding.fields(node.get("Args") or [], state, run):
+    run.meanwhile = {}
+    readings = expanding.fields(node.get("Args") or [], state, run)
+    for name, held in run.meanwhile.items():
+        if Counter(names_in(node))[name] > 1:
+            run.note("a variable that is set while a word is read")
+        state = with_set(state, name, held)
+    run.meanwhile = None
+    for words in readings:
         noted = run.notes[0] if run.notes else ""
         here = opened._replace(unread=opened.unread or noted)
         one = run.simple(words, assigns, state, here) if words else _only_assigns(run, assigns, after, here)

@@ -118,11 +118,15 @@ def set_options(call: Call) -> Result:
         place += 1
         if text in ("-", "--") and not named:
             return _with_arguments(call, words[place:], state)
-        letters = {"allexport": "a", "keyword": "k", "verbose": "v"}.get(text, "") if named else text[1:]
+        letters = (
+            {"allexport": "a", "keyword": "k", "verbose": "v", "physical": "P"}.get(text, "") if named else text[1:]
+        )
         if set("kv") & set(letters):
             draft.say_unread("an option of the shell")
         if "a" in letters:
             state = replace(state, exported=state.exported | {EVERY})
+        if "P" in letters:
+            state = replace(state, physical=True)
         named = not named and text.endswith("o")
     if place < len(texts):
         if texts[place] is None:
@@ -155,6 +159,8 @@ def unset(call: Call) -> Result:
         elif not name.startswith("-"):
             functions = {one: bodies for one, bodies in state.functions.items() if one != name}
             state = replace(state.without((name,)), functions=functions)
+            if name not in state.fixed and not changes_what_runs(name):
+                state = state.with_variable(name, ((Lit("", QUOTED),),))
             if name == "IFS":
                 state = replace(state, split=False)
             elif name in ("PATH", "HOME"):
@@ -188,12 +194,30 @@ def read_input(call: Call) -> Result:
     stdin = call.opened.stdin or ()
     under = tuple(piece for piece in stdin if isinstance(piece, Under))
     alone = bool(under) and len(under) == len(stdin) and (len(names) == 1 or names == ["REPLY", "MAPFILE"])
+    line = _line(call)
     for name in names:
         held: Value = under[:1] if alone and len(under) == 1 else (Hole("what is read from the standard input"),)
+        if line is not None and len(names) == 1:
+            held = (Lit(line, QUOTED),)
         state = with_set(state, name, (held,))
         if changes_what_runs(name):
             draft.say_unread(f"a change of {name}, which changes what runs")
     return finished(call, state, state)
+
+
+def _line(call: Call) -> str | None:
+    """The one line that `read` takes out of a text of its own; None where that is not known."""
+    text = text_of(call.opened.stdin or ()) if call.opened.fed and call.program == "read" else None
+    flags = [word.text or "-" for word in call.words if (word.text or "-").startswith("-")]
+    exact = any(name == "IFS" for name, _ in call.draft.assigns)
+    if not text or not set(flags) <= {"-r"} or call.state.split or "\0" in text:
+        return None
+    if exact and any(name == "IFS" and text_of(value) != "" for name, value in call.draft.assigns):
+        return None
+    line = text.partition("\n")[0]
+    if "\\" in line and not flags:
+        return None
+    return line if exact else line.strip(" \t")
 
 
 def print_formatted(call: Call) -> Result:
@@ -204,7 +228,9 @@ def print_formatted(call: Call) -> Result:
         if name is None or not _NAME.fullmatch(name):
             draft.say_unread("a variable that is not known")
         else:
-            state = with_set(state, name, ((Hole("formatted text"),),))
+            rest = words[1 if (words[0].text or "")[2:] else 2 :]
+            value = printing.printed("printf", rest)
+            state = with_set(state, name, (value if text_of(value) is not None else (Hole("formatted text"),),))
             if changes_what_runs(name):
                 draft.say_unread(f"a change of {name}, which changes what runs")
     elif call.program == "printf" and words and words[0].text is None:

@@ -51,7 +51,8 @@ def change_directory(call: Call) -> Result:
         logical = posixpath.normpath(raw)
         if not physical:
             found.append(logical)
-        if physical or (".." in raw and run.world.real(raw) != run.world.real(logical)):
+        gone = ".." in raw and not run.world.is_dir(logical, cwd)
+        if physical or state.physical or (gone and run.world.real(raw) != run.world.real(logical)):
             found.append(run.world.real(raw))
     after = state.at(tuple(found), lost=state.lost)
     remember(run, state)

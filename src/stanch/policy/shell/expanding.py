@@ -44,8 +44,9 @@ from stanch.policy.shell.values import (
 
 PIPED = "/dev/fd/63"
 """What a process substitution is replaced by."""
-_MOST_WORDS = 2_000
+_MOST_WORDS = 8_000
 _MOST_PIECES = 4_000
+_END = "END-OF-WHAT-IS-READ-AS-A-PROMPT"
 NUMBER: Value = (Hole("a number", quoted=True, plain=True),)
 _COUNTERS = frozenset({"#", "?", "$", "!", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID"})
 # Set by the shell itself, whatever a command sets them to.
@@ -62,6 +63,12 @@ class Runs(Homes, Protocol):
 
     def note(self, why: str) -> None:
         """Takes down that something about the command now being read cannot be known."""
+
+    def script(self, text: str, state: State, stdin: Value | None) -> Any:
+        """Reads a piece of shell code and goes through it."""
+
+    def set_meanwhile(self, name: str, values: tuple[Value, ...]) -> None:
+        """Takes down that a word sets a variable while it is read."""
 
 
 def fields(nodes: Sequence[Node], state: State, run: Runs) -> list[list[Word]]:
@@ -252,9 +259,12 @@ def _with_operator(
         options = [with_home(value, state, run) for value in options]
     if op == "@" and {text_of(value) for value in options} - set("UuLQEAaKk"):
         run.note("a variable that is read as a prompt, which may run code")
+        for text in filter(None, map(text_of, held)):
+            run.script(f": <<{_END}\n{text}\n{_END}\n", state, None)
+    found = operated(name, held, op, options)
     if op in (":=", "=") and any(text_of(value) == "" for value in held):
-        run.note("a variable that is set while a word is read")
-    return operated(name, held, op, options)
+        run.set_meanwhile(name, tuple(found))
+    return found
 
 
 def _indirect(held: Sequence[Value], state: State, run: Runs) -> tuple[Value, ...]:
@@ -278,6 +288,8 @@ def _held(name: str, index: Any, state: State, run: Runs) -> tuple[Value, ...]:
     if name == "PWD":
         found: list[Value] = [(Lit(cwd, QUOTED),) for cwd in state.cwds]
         return (*found, (Hole("a directory that is not known"),)) if state.lost or not found else tuple(found)
+    if name == "RANDOM":
+        return ((Hole("a random number", quoted=True),),)
     if name == "HOME":
         return ((Lit(run.home, QUOTED),),)
     return (NUMBER,) if name in _COUNTERS else (UNSET,)

@@ -33,6 +33,8 @@ def run_inner(here: Call, place: int) -> Result | None:
     """Goes through what the program runs; what that leaves of the shell, where it runs in the shell itself."""
     run, use, opened = here.run, here.use, here.opened
     program_state = here.state.for_program()
+    if use.verb.is_shell and not use.flags.isdisjoint(("-O", "+O", "-o", "+o")):
+        program_state = replace(program_state, wide=True)
     for code in use.code:
         if code.text is None:
             mark_unread(run, place, f"code that is not known: {code.why}")

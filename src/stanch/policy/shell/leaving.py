@@ -54,7 +54,7 @@ def _run_written(call: Call, text: str, cwd: str) -> None:
     done = run.disk.ran.setdefault(path, (state, opened.stdin, set()))[2]
     codes = list(run.disk.written.get(path, ()))
     written = run.world.written(text, cwd)
-    if written is not None:
+    if written is not None and (not codes or run.world.is_file(text, cwd)):
         codes.append(written.text)
     elif not codes and any(path.startswith(folder.rstrip("/") + "/") for folder in run.disk.below):
         codes.append(None)

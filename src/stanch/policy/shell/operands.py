@@ -15,6 +15,7 @@ from stanch.policy.shell.use import Use
 from stanch.policy.shell.verbs import TAKING, Slot, Verb
 
 ABOUT = frozenset({"--help", "--version", "-V", "-version", "-help"})
+_PLAIN_FRONT = frozenset({"value", "base", "url", "write", "script"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
@@ -29,7 +30,15 @@ def use_of(verb: Verb, words: Sequence[Word]) -> Use:
     use.rest = rest
     take_options(use, rest)
     if "stop" in use.flags:
-        return Use(use.verb, front=use.front, plain_front=use.plain_front, flags=use.flags, quiet=True, rest=rest)
+        return Use(
+            use.verb,
+            front=use.front,
+            plain_front=use.plain_front,
+            flags=use.flags,
+            quiet=True,
+            rest=rest,
+            unread=use.unread,
+        )
     _lay_out(use)
     return use
 
@@ -76,6 +85,7 @@ def _front_option(use: Use, text: str, words: list[Word]) -> int:
     if role is None:
         use.plain_front = False
     elif role in TAKING:
+        use.plain_front = use.plain_front and role in _PLAIN_FRONT
         value = known(attached) if mark else (words.pop(0) if words else known(""))
         take_value(use, role, value, name)
         return 0 if mark else 1

@@ -58,7 +58,7 @@ class Opened(NamedTuple):
 
     `stdin` is what the command finds on its standard input, None where nothing was put there. `elsewhere`: what it
     prints goes into a file; `silent`: and nothing of it anywhere else. `targets` are the files that are written, each
-    with whether it is only added to. `moved`: some descriptor is not what it was, so that any command may fail.
+    with whether it is only added to. `moved`: some descriptor is not what it was, so that any command may fail. `fed`: the input is a text that stands there.
     """
 
     found: tuple[Found, ...] = ()
@@ -70,6 +70,7 @@ class Opened(NamedTuple):
     targets: tuple[tuple[Found, bool], ...] = ()
     output: Value = ()
     moved: bool = False
+    fed: bool = False
 
     def for_inner(self, stdin: Value | None) -> Opened:
         """What a command that this one runs has of them: its effects and files are counted once."""

@@ -40,13 +40,15 @@ class Hole(NamedTuple):
 class Spot(NamedTuple):
     """A path as written, and the directories it may be read against. `only`: names below it that fit this glob.
 
-    `splits` are the characters at which a name falls into several words by the time it is used, see `Found`.
+    `splits` are the characters at which a name falls into several words by the time it is used, see `Found`. `files`:
+    none of the names is a link.
     """
 
     path: str
     bases: tuple[str, ...]
     only: str = ""
     splits: str = ""
+    files: bool = False
 
 
 class Under(NamedTuple):

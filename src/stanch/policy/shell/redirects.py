@@ -30,8 +30,10 @@ def opened_by(nodes: Sequence[Node], state: State, stdin: Value | None, run: Wal
     said: list[str] = []
     unread, elsewhere, silent = "", False, True
     output: Value = ()
+    fed = False
     for node in nodes:
         op = node.get("Op", "")
+        fed = op in ("<<", "<<-", "<<<") or (fed and op in (">", ">>", "&>"))
         if op in ("<<", "<<-"):
             mark = node.get("Word") or {}
             literal = any(p.get("Type") != "Lit" or "\\" in p.get("Value", "") for p in mark.get("Parts", ()))
@@ -74,6 +76,7 @@ def opened_by(nodes: Sequence[Node], state: State, stdin: Value | None, run: Wal
         tuple(written),
         output,
         bool(nodes),
+        fed,
     )
 
 

@@ -79,6 +79,7 @@ class Run:
         self.seen: tuple[str, ...] = ()
         self.traps: list[str] = []
         self.kept: State | None = None
+        self.meanwhile: dict[str, tuple[Value, ...]] | None = None
         self._steps = self._depth = self._codes = 0
         self._calling: list[str] = []
 
@@ -101,6 +102,13 @@ class Run:
     def note(self, why: str) -> None:
         """Takes down that something about the command now being read cannot be known."""
         self.notes.append(why)
+
+    def set_meanwhile(self, name: str, values: tuple[Value, ...]) -> None:
+        """Takes down that a word sets a variable while it is read; a simple command hands it on to those behind it."""
+        if self.meanwhile is None or name in self.meanwhile:
+            self.note("a variable that is set while a word is read")
+        else:
+            self.meanwhile[name] = values
 
     def output(self, node: Node, state: State) -> Value:
         """Runs a substitution in a shell of its own; what it prints, without the ends of lines behind it."""
@@ -165,6 +173,7 @@ class Run:
             self.kept = either(self.kept, state)
         command = node.get("Cmd")
         notes, self.notes = self.notes, []
+        meanwhile, self.meanwhile = self.meanwhile, None
         opened = opened_by(node.get("Redirs") or [], state, stdin, self)
         kind = "" if command is None else command.get("Type")
         if command is not None and kind in ("CallExpr", "DeclClause"):
@@ -182,7 +191,7 @@ class Run:
                 result = Result(state, state, opened.output)
             elif opened.moved:
                 result = Result(result.ok, either(result.fail, state), result.out)
-        self.notes = notes
+        self.notes, self.meanwhile = notes, meanwhile
         if opened.elsewhere:
             result = Result(result.ok, result.fail, NO_OUTPUT if opened.silent else UNKNOWN_OUTPUT)
         if node.get("Negated"):

@@ -46,7 +46,8 @@ def find(call: Call) -> None:
     roots = roots or [known(".")]
     follows = follows or any(word.text == "-follow" for word in rest)
     use.acts.extend(("read", root) for root in roots)
-    below = Word(None, under=tuple(spot._replace(only=_only(rest)) for spot in _spots(roots, state)))
+    only, files = _only(rest), not follows and _no_links(rest)
+    below = Word(None, under=tuple(spot._replace(only=only, files=files) for spot in _spots(roots, state)))
     use.printed = below.under
     place = 0
     while place < len(rest):
@@ -90,6 +91,21 @@ def _only(tests: Sequence[Word]) -> str:
     if name is None or any(at < names[0] for at in actions) or (names[0] and texts[names[0] - 1] in _TESTS):
         return ""
     return name if not set(name) & set("[]\\") else ""
+
+
+def _no_links(tests: Sequence[Word]) -> bool:
+    """True where only plain files, or only directories, are found: one `-type` before all else that is done."""
+    texts = [word.text for word in tests]
+    types = [at for at, text in enumerate(texts) if text == "-type"]
+    if len(types) != 1 or {"-o", "-or", "!", "-not", ",", None} & set(texts):
+        return False
+    at = types[0]
+    acts = [place for place, text in enumerate(texts) if text in _ACTIONS | _WRITES | {"-delete", "-print", "-print0"}]
+    return (
+        texts[at + 1 : at + 2] in (["f"], ["d"])
+        and not any(place < at for place in acts)
+        and (not at or texts[at - 1] not in _TESTS)
+    )
 
 
 def _is_value(words: Sequence[Word], at: int) -> bool:

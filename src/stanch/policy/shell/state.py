@@ -31,7 +31,7 @@ class State:
     on, None where they are not known. `wide` is true where wildcards may match more than they do by default, `split`
     where words are split at something else than blanks. A function with None among its bodies may not be one.
     `exported` are the variables that other programs see, `fixed` those that may no longer be set, `own` those that the
-    function now running has declared for itself.
+    function now running has declared for itself. `physical`: `cd` may go by what is there, and not by names.
     """
 
     cwds: tuple[str, ...]
@@ -44,6 +44,7 @@ class State:
     exported: frozenset[str] = _EXPORTED
     fixed: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
+    physical: bool = False
 
     def with_variable(self, name: str, values: tuple[Value, ...]) -> State:
         """The state with the variable set to one of these; one that is fixed may have kept what it held."""
@@ -99,6 +100,7 @@ def either(one: State | None, other: State | None) -> State | None:
         one.exported | other.exported,
         one.fixed | other.fixed,
         one.own | other.own,
+        one.physical or other.physical,
     )
 
 

@@ -13,6 +13,8 @@ from stanch.policy.shell.use import Use
 from stanch.policy.shell.verbs import FLAGGING, TAKING, Slot, Verb
 
 _ATTACHED = frozenset({"edit", "optional"})
+_NAMED = frozenset({"--data-urlencode", "--variable", "--expand-variable", "--url-query"})
+_CODE_FILE = re.compile(r"[\w./~@%+:,-]+")
 _PATHS = frozenset({"read", "write", "both", "below", "wipe", "url", "maybe", "script"})
 
 
@@ -106,8 +108,8 @@ def _option(use: Use, word: Word, text: str, further: list[Word]) -> int:
     if unsure:
         if verb.has_dangerous_options and not word.plain:
             use.say_unread(f"an option that is not known: {word.why}")
-    elif "/" in text:
-        use.acts.append(("maybe", known(text[2:])))
+    elif "/" in text or mark:
+        use.acts.append((_doubtful(verb), known(text[2:].removeprefix("="))))
     return 0
 
 
@@ -128,8 +130,13 @@ def _unlisted(use: Use, word: Word, name: str, value: Word | None) -> None:
         return
     if value.text is None:
         use.say_unread(f"the value of {name}: {value.why}")
-    elif "/" in value.text or value.text.startswith(("~", ".")):
-        use.acts.append(("maybe", value))
+    else:
+        use.acts.append((_doubtful(use.verb), value))
+
+
+def _doubtful(verb: Verb) -> str:
+    """What the value of an option is that nobody knows: where nothing is known of operands either, it may be written."""
+    return "any" if any(slot.kind == "any" for slot in verb.layout) else "maybe"
 
 
 def _with(word: Word, text: str) -> Word:
@@ -167,7 +174,7 @@ def take_value(use: Use, role: str, value: Word, name: str) -> None:
     elif role == "mount":
         _mount(use, value, name)
     elif role == "at":
-        for path in files_in(value.text or ""):
+        for path in files_in(value.text or "", named=name in _NAMED):
             use.acts.append(("read", known(path)))
         if value.text is None:
             use.say_unread(f"the value of {name}: {value.why}")
@@ -190,6 +197,8 @@ def take_value(use: Use, role: str, value: Word, name: str) -> None:
     elif role == "opaque":
         use.say_unread(f"the code that {name} is given")
         use.flags.add("code")
+        if value.text is not None and _CODE_FILE.fullmatch(value.text):
+            use.acts.append(("maybe", value))
 
 
 def _mount(use: Use, value: Word, name: str) -> None:
@@ -205,7 +214,9 @@ def _mount(use: Use, value: Word, name: str) -> None:
         use.acts.append(("mount", known(host)))
 
 
-def files_in(text: str) -> list[str]:
-    """The files that a value such as `@path`, `name=@path` or `name=<path` names."""
+def files_in(text: str, *, named: bool = False) -> list[str]:
+    """The files that a value such as `@path`, `name=@path`, `name=<path` or, where it is `named`, `name@path` names."""
     found = re.findall(r"(?:^|=)[@<]([^;,]+)", text)
+    if named and re.match(r"[^=@]+@", text):
+        found.append(text.partition("@")[2])
     return [path for path in found if path != "-"]

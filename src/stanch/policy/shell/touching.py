@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from stanch.policy.shell.naming import texts
 from stanch.policy.shell.outcome import Draft
-from stanch.policy.shell.pieces import Word
+from stanch.policy.shell.pieces import Word, known
 from stanch.policy.shell.reading import Found
 from stanch.policy.shell.state import State
 from stanch.policy.shell.walk import Walk
@@ -25,6 +25,9 @@ NOTHING = re.compile(
     r"/dev/(?:null|zero|full|u?random|tty|stdin|stdout|stderr|fd/\d+)|/proc/self/fd/\d+|/dev/pts/\d+|-"
 )
 _MOST_LINKS = 8
+_LONGEST_NAME = 256
+_LONGEST_WORD = 1_000
+_MARK = re.compile(r"[=@:]")
 _SOCKET = re.compile(r"/dev/(?:tcp|udp)/([^/]*)/.*")
 _ADDRESS = re.compile(r"(?!file:)[A-Za-z][\w+.-]*://.*", re.DOTALL)
 _REMOTE = re.compile(r"(?:[\w.~-]+@)?[\w.\[\]-]+:(?!//).*", re.DOTALL)
@@ -62,6 +65,8 @@ def touch(run: Walk, kind: str, word: Word, state: State, draft: Draft) -> None:
     if kind == "read" and word.text is not None and re.match(r"https?://", word.text, re.IGNORECASE):
         _reach(word, state, draft)
         return
+    if kind == "any" and word.text is not None and (part := _part_of(run, word.text, state)):
+        touch(run, kind, known(part), state, draft)
     if kind in ("maybe", "any") and not _may_be_path(run, word, state):
         named = word.plain and not any("/" in text for text, _ in word.parts)
         if word.text is None and not word.under and word.why and not named:
@@ -113,7 +118,10 @@ def _unknown(
     found: list[Found] = []
     for spot in word.under:
         for cls in classes:
-            reach = deep if deep == "whole" else ("spread" if cls is WRITE else "links")
+            reach = "spread" if cls is WRITE else "links"
+            if spot.files:
+                reach = "files" if cls is WRITE else "inside"
+            reach = deep if deep == "whole" else reach
             found.append(Found(cls, spot.path, spot.bases, reach, weight, only=spot.only, splits=spot.splits))
     if word.under:
         return found, ""
@@ -166,7 +174,22 @@ def _may_be_path(run: Walk, word: Word, state: State) -> bool:
         return False
     if "/" in text or text.startswith(("~", ".")):
         return True
-    return bool(text) and len(text) < 256 and any(run.world.is_file(text, cwd) for cwd in state.cwds)
+    return is_there(run, text, state)
+
+
+def _part_of(run: Walk, text: str, state: State) -> str:
+    """What stands behind the first mark of a word such as `from=PATH` and `@PATH`, where the whole word names nothing."""
+    found = _MARK.search(text)
+    if found is None or "://" in text or len(text) > _LONGEST_WORD or is_there(run, text, state):
+        return ""
+    return text[found.end() :]
+
+
+def is_there(run: Walk, text: str, state: State) -> bool:
+    """True where the text names a file or a directory that is there."""
+    if not text or len(text) >= _LONGEST_NAME:
+        return False
+    return any(run.world.is_file(text, cwd) or run.world.is_dir(text, cwd) for cwd in state.cwds)
 
 
 def _is_local(word: Word) -> bool:

@@ -56,6 +56,7 @@ class Walk(Protocol):
     seen: tuple[str, ...]
     traps: list[str]
     kept: State | None
+    meanwhile: dict[str, tuple[Value, ...]] | None
 
     @property
     def world(self) -> World:
@@ -70,6 +71,9 @@ class Walk(Protocol):
 
     def note(self, why: str) -> None:
         """Takes down that something about the command now being read cannot be known."""
+
+    def set_meanwhile(self, name: str, values: tuple[Value, ...]) -> None:
+        """Takes down that a word sets a variable while it is read."""
 
     def output(self, node: Node, state: State) -> Value:
         """Runs a substitution in a shell of its own and says what it prints."""
