@@ -74,7 +74,7 @@ class _Stamping:
         self._argument = argument
         self._matters = matters
         self._stamped: dict[tuple[str, str, bool], list[Stamp]] = {}
-        self._looked: dict[tuple[str, bool, bool], Below | None] = {}
+        self._looked: dict[tuple[str, str, bool, bool], Below | None] = {}
 
     def stamped(self, found: Found, part: Part) -> Iterator[CallEffect]:
         """The effects of what was found, one for each reading of its path."""
@@ -118,21 +118,22 @@ class _Stamping:
             return effect._replace(stamp=stamp._replace(refusal=Code.PATH_PROTECTED))
         below: Below | None = None
         if found.splits or self._matters(BUILTIN_FOR[found.cls], found.cls):
-            below = self._below(stamp.path, folders=effect.cls is _WRITE, links=found.deep in ("links", "spread"))
-            if below is not None and found.only:
-                below = below._replace(keys=tuple(key for key in below.keys if _fits(stamp.key, key, found.only)))
+            links = found.deep in ("links", "spread")
+            below = self._below(stamp, found.only, folders=effect.cls is _WRITE, links=links)
             if below is not None and any(_falls_apart(stamp.key, key, found.splits) for key in below.keys):
                 below = below._replace(complete=False)
-        if lies_below and ((effect.cls is _WRITE and found.deep == "spread") or self._state_below(stamp)):
+        if lies_below and ((effect.cls is _WRITE and found.deep in ("spread", "files")) or self._state_below(stamp)):
             below = Below(below.keys if below else (), complete=False)
         return effect._replace(below=below)
 
-    def _below(self, path: str, *, folders: bool, links: bool) -> Below | None:
+    def _below(self, stamp: Stamp, only: str, *, folders: bool, links: bool) -> Below | None:
         """What lies below a directory and, where a reader follows links, what the links there lead to."""
-        key = (path, folders, links)
+        key = (stamp.path, only, folders, links)
         if key not in self._looked:
             try:
-                found = look_below(path, folders=folders)
+                found = look_below(stamp.path, folders=folders)
+                if found is not None and only:
+                    found = found._replace(keys=tuple(key for key in found.keys if _fits(stamp.key, key, only)))
                 if found is not None and links:
                     found = _with_links(found)
             except OSError:
