@@ -121,7 +121,6 @@ def _value(tar_: _Tar, kind: str, name: str, value: Word) -> None:
         there = moved(call.run, value, tar_.here)
         if there is None:
             call.draft.say_unread(f"a directory that is not known: {value.why}")
-        touch(call.run, "maybe", value, tar_.here, call.draft)
         tar_.here = there or tar_.here
     elif kind == "member":
         tar_.members.append((value, tar_.here))

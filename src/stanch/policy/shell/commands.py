@@ -55,8 +55,8 @@ def call(run: Walk, node: Node, state: State, opened: Opened) -> Result:
     result = NOWHERE
     run.meanwhile = {}
     readings = expanding.fields(node.get("Args") or [], state, run)
-    for name, held in run.meanwhile.items():
-        if Counter(names_in(node))[name] > 1:
+    for name, (held, surely) in run.meanwhile.items():
+        if surely and Counter(names_in(node))[name] > 1:
             run.note("a variable that is set while a word is read")
         state = with_set(state, name, held)
     run.meanwhile = None

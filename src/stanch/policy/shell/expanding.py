@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 from stanch.policy.shell import quoting
 from stanch.policy.shell.arithmetic import assigned_in, hides_code, names_in, nested
-from stanch.policy.shell.homes import Homes, with_home
+from stanch.policy.shell.asked import Runs
+from stanch.policy.shell.homes import with_home
 from stanch.policy.shell.pieces import (
     BARE,
     QUOTED,
@@ -53,22 +54,6 @@ _COUNTERS = frozenset({"#", "?", "$", "!", "RANDOM", "SECONDS", "LINENO", "UID",
 _OF_THE_SHELL = frozenset(
     {"_", "BASH_COMMAND", "FUNCNAME", "GROUPS", "DIRSTACK", "BASH_ARGV", "BASH_ARGV0", "BASH_SOURCE", "PIPESTATUS"}
 )
-
-
-class Runs(Homes, Protocol):
-    """What expanding needs of the run it is part of."""
-
-    def output(self, node: Node, state: State) -> Value:
-        """Runs a substitution in a shell of its own and says what it prints."""
-
-    def note(self, why: str) -> None:
-        """Takes down that something about the command now being read cannot be known."""
-
-    def script(self, text: str, state: State, stdin: Value | None) -> Any:
-        """Reads a piece of shell code and goes through it."""
-
-    def set_meanwhile(self, name: str, values: tuple[Value, ...]) -> None:
-        """Takes down that a word sets a variable while it is read."""
 
 
 def fields(nodes: Sequence[Node], state: State, run: Runs) -> list[list[Word]]:
@@ -240,7 +225,7 @@ def parameter(node: Node, state: State, run: Runs, *, quoted: bool) -> list[Valu
     if node.get("Exp"):
         return _with_operator(name, held, node["Exp"], state, run, quoted=quoted)
     if node.get("Slice"):
-        return [(Hole("some of a list"),)] if whole else [sliced(value, node["Slice"]) for value in held]
+        return [(Hole("a part of a list"),)] if whole else [sliced(value, node["Slice"]) for value in held]
     if node.get("Repl"):
         old = values(node["Repl"].get("Orig") or {}, state, run, quoted=True)
         new = values(node["Repl"].get("With") or {}, state, run, quoted=True)
@@ -262,8 +247,8 @@ def _with_operator(
         for text in filter(None, map(text_of, held)):
             run.script(f": <<{_END}\n{text}\n{_END}\n", state, None)
     found = operated(name, held, op, options)
-    if op in (":=", "=") and any(text_of(value) == "" for value in held):
-        run.set_meanwhile(name, tuple(found))
+    if op in (":=", "=") and not all(map(text_of, held)):
+        run.set_meanwhile(name, tuple(found), surely=any(text_of(value) == "" for value in held))
     return found
 
 

@@ -6,6 +6,7 @@ Settles which path is written. Does not settle which operand is the target (`pol
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 
 from stanch.policy.shell.pieces import Word, known
@@ -42,6 +43,8 @@ def _land(here: Call) -> None:
     if not operands or (not into and len(operands) < 2):
         return
     acts = []
+    if here.program in _LINKS and _is_symbolic(use.flags):
+        _from_the_link(here, operands, operands if into else operands[:-1])
     for kind, word in use.acts:
         is_target = (into and all(word is not one for one in operands)) or word is operands[-1]
         if kind not in _WRITES or word.text is None or (into and word is operands[-1]) or not is_target:
@@ -54,6 +57,33 @@ def _land(here: Call) -> None:
         if sure or possible or into or len(sources) > 1:
             acts.extend(_below(kind, word.text, source) for source in sources)
     use.acts = acts
+
+
+def _is_symbolic(flags: set[str]) -> bool:
+    """True where a link's text is kept as it is written."""
+    short = {letter for flag in flags if not flag.startswith("--") for letter in flag}
+    long = [flag for flag in flags if flag.startswith("--")]
+    if "r" in short or any("--relative".startswith(flag) for flag in long):
+        return False
+    return "s" in short or any(flag.startswith("--s") and "--symbolic".startswith(flag) for flag in long)
+
+
+def _from_the_link(here: Call, operands: Sequence[Word], sources: Sequence[Word]) -> None:
+    """Reads the text of symbolic links from where they come to lie."""
+    given = {id(word) for word in operands}
+    written = [word.text for kind, word in here.use.acts if kind in _WRITES and id(word) not in given and word.text]
+    folders: list[str] = written
+    if len(sources) < len(operands) and operands[-1].text is not None:
+        target = operands[-1].text
+        sure, possible = _is_folder(here, target)
+        folders = [] if sure or len(sources) > 1 else [posixpath.dirname(target)]
+        folders += [target] if sure or possible or len(sources) > 1 else []
+    moved = {id(word): word.text for word in sources if word.text and not word.text.startswith("/")}
+    acts: list[tuple[str, Word]] = []
+    for kind, word in here.use.acts:
+        text = moved.get(id(word)) if kind == "move" and folders else None
+        acts.extend([(kind, word)] if text is None else [(kind, known(posixpath.join(at, text))) for at in folders])
+    here.use.acts = acts
 
 
 def _below(kind: str, target: str, source: Word) -> tuple[str, Word]:

@@ -24,8 +24,8 @@ _WRITTEN = frozenset({"write", "both", "wipe", "move"})
 _LINKS = frozenset({"ln", "gln", "link"})
 _LINKING = frozenset({"cp", "mv", "rsync", "install", "gcp", "gmv"})
 _STREAM = re.compile(r"/dev/(?:stdin|fd/\d+)|/proc/self/fd/\d+|-")
-_SHEBANG = re.compile(r"#!\s*\S*?(?:/env\s+(?:-S\s+)?)?(\w+)[^\n]*")
-_MOVING = frozenset({"mv", "gmv"})
+_SHEBANG = re.compile(r"#!\s*(?:\S*/env\s+(?:-S\s+)?)?(?:\S*/)?([\w.-]+)(?:\s|$)")
+_WHOLE = frozenset({"mv", "gmv", "rsync"})
 _KEEPING = frozenset({"chmod", "chown", "chgrp", "touch", "setfacl", "chattr", "rm", "rmdir", "unlink", "mkdir"})
 _ADDING = frozenset({"-a", "--append", "-ia", "-ai"})
 WRITTEN = "a script that was written in this session"
@@ -82,8 +82,8 @@ def run_late(run: Walk) -> None:
 def is_shell_code(path: str, code: str) -> bool:
     """True where a file's text is run by a shell, by its first line or, without one, by its name."""
     first = _SHEBANG.match(code)
-    if first is not None:
-        return posixpath.basename(first[1]) in SHELLS
+    if first is not None or code.startswith("#!"):
+        return first is not None and first[1] in SHELLS
     return not posixpath.splitext(path)[1] or path.endswith((".sh", ".bash"))
 
 
@@ -107,19 +107,26 @@ def leave(call: Call, printed: Value) -> None:
             _write(run, path, content if program == "tee" else None, adds=adds)
             if kind in ("wipe", "move"):
                 run.disk.below.add(path)
-            copied = program in _LINKING and (program in _MOVING or "deep" in use.flags) and kind != "move"
+            copied = program in _LINKING and (program in _WHOLE or "deep" in use.flags) and kind != "move"
             source = _copied(call, path) if copied else None
             if source is not None:
                 run.disk.copies[path] = source
+            if source is not None and program == "rsync":
+                name = posixpath.basename(source)
+                around = posixpath.dirname(path) if posixpath.basename(path) == name else posixpath.join(path, name)
+                run.disk.copies[around] = source
             if program in _LINKS or (program in _LINKING and run.disk.links):
                 run.disk.links[path] = _target(call, path)
 
 
 def _copied(call: Call, path: str) -> str | None:
     """What stands at a path now where something was moved or copied with the links in it; None where nobody knows."""
-    sources = [word.text.rstrip("/") for word in call.use.operands[:-1] if word.text]
-    fitting = [one for one in sources if len(sources) == 1 or posixpath.basename(one) == posixpath.basename(path)]
-    if len(fitting) != 1 or len(call.state.cwds) != 1 or "into" in call.use.flags:
+    into = "into" in call.use.flags
+    operands = call.use.operands if into else call.use.operands[:-1]
+    sources = [word.text.rstrip("/") for word in operands if word.text]
+    alone = len(sources) == 1 and not into
+    fitting = [one for one in sources if alone or posixpath.basename(one) == posixpath.basename(path)]
+    if len(fitting) != 1 or len(call.state.cwds) != 1:
         return None
     source = posixpath.normpath(posixpath.join(call.state.cwds[0], fitting[0]))
     return None if source == path or path.startswith(source + "/") or source in call.run.disk.links else source
@@ -129,7 +136,11 @@ def _target(call: Call, link: str) -> str | None:
     """Where a symbolic link leads that was made with one target; None where that is not known."""
     texts_ = [word.text for word in call.use.operands]
     symbolic = any(("s" in flag and not flag.startswith("--")) or flag == "--symbolic" for flag in call.use.flags)
-    if call.program not in _LINKS or not symbolic or len(texts_) != 2 or not texts_[0] or link in call.run.disk.links:
+    if call.program not in _LINKS or len(texts_) != 2 or not texts_[0] or link in call.run.disk.links:
+        return None
+    if not symbolic and len(call.state.cwds) == 1 and not call.state.lost:
+        return posixpath.normpath(posixpath.join(call.state.cwds[0], texts_[0]))
+    if not symbolic:
         return None
     return posixpath.normpath(posixpath.join(posixpath.dirname(link), texts_[0]))
 

@@ -32,7 +32,7 @@ def texts(run: Walk, word: Word, state: State) -> list[str]:
             run.note("a wildcard that stands for too many names")
             return [_before_wildcard(word)]
         found.extend(names)
-    made = [name for name in _made(run, word, state) if name not in found]
+    made = [name for name in (*_made(run, word, state), *_in_copies(run, word, state)) if name not in found]
     return list(dict.fromkeys([*found, *made])) or [word.text or ""]
 
 
@@ -54,7 +54,24 @@ def _made(run: Walk, word: Word, state: State) -> list[str]:
         return paths
     test = re.compile(expression(tokens, "[^/]"))
     shorts = [(path, posixpath.relpath(path, cwd)) for path in paths for cwd in state.cwds]
-    return [path for path, short in shorts if test.fullmatch(path) or test.fullmatch(short)]
+    plain = [posixpath.normpath(posixpath.join(cwd, word.text or "")) for cwd in state.cwds]
+    tests = [test, *(re.compile(expression(plain_tokens(text, "[^/]"), "[^/]")) for text in plain)]
+    return [path for path, short in shorts if any(one.fullmatch(name) for one in tests for name in (path, short))]
+
+
+def _in_copies(run: Walk, word: Word, state: State) -> list[str]:
+    """The names that the wildcards would find in what the command has copied, moved or linked to."""
+    found: list[str] = []
+    for cwd in state.cwds:
+        pattern = posixpath.normpath(posixpath.join(cwd, word.text or ""))
+        links = [(link, target) for link, target in run.disk.links.items() if target]
+        for to, source in (*run.disk.copies.items(), *links) if len(pattern) < _LONGEST else ():
+            head = "/".join(pattern.split("/")[: to.count("/") + 1])
+            if "[" not in head and not re.fullmatch(expression(plain_tokens(head, "[^/]"), "[^/]"), to):
+                continue
+            names = run.world.names(((source, False), (pattern[len(head) :], True)), cwd, wide=state.wide)
+            found += [to + name[len(source) :] for name in names or ()]
+    return found
 
 
 def pieces_for(run: Walk, word: Word, state: State) -> list[Piece]:

@@ -15,7 +15,6 @@ from stanch.policy.shell.use import Use
 from stanch.policy.shell.verbs import TAKING, Slot, Verb
 
 ABOUT = frozenset({"--help", "--version", "-V", "-version", "-help"})
-_PLAIN_FRONT = frozenset({"value", "base", "url", "write", "script"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
@@ -84,8 +83,10 @@ def _front_option(use: Use, text: str, words: list[Word]) -> int:
         role, mark, attached = verb.front.get(text[:2]), "=", text[2:]
     if role is None:
         use.plain_front = False
+        if mark:
+            use.acts.append(("maybe", known(attached)))
     elif role in TAKING:
-        use.plain_front = use.plain_front and role in _PLAIN_FRONT
+        use.plain_front = use.plain_front and role != "maybe"
         value = known(attached) if mark else (words.pop(0) if words else known(""))
         take_value(use, role, value, name)
         return 0 if mark else 1

@@ -56,9 +56,10 @@ def _back(inside: State | None, state: State) -> State | None:
 class Opened(NamedTuple):
     """What a statement's redirections come to.
 
-    `stdin` is what the command finds on its standard input, None where nothing was put there. `elsewhere`: what it
-    prints goes into a file; `silent`: and nothing of it anywhere else. `targets` are the files that are written, each
-    with whether it is only added to. `moved`: some descriptor is not what it was, so that any command may fail. `fed`: the input is a text that stands there.
+    `stdin` is what the command finds on its standard input, None where nothing was put there; `fed`: a text that stands
+    in the command. `elsewhere`: what it prints goes into a file; `silent`: and nothing of it anywhere else. `targets`
+    are the files that are written, each with whether it is only added to. `moved`: some descriptor is not what it was,
+    so that any command may fail.
     """
 
     found: tuple[Found, ...] = ()

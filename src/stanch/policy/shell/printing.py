@@ -15,7 +15,7 @@ from stanch.policy.shell.use import Use
 from stanch.policy.shell.values import value_of
 from stanch.policy.shell.walk import Call
 
-PLAIN: Value = (Hole("one word of output", plain=True),)
+PLAIN: Value = (Hole("the output of a command", plain=True),)
 _ONE_WORD = frozenset({"nproc", "whoami", "arch"})
 _COUNTING = frozenset({"-c", "--count"})
 _HASHES = frozenset({"merge-base", "rev-parse"})
@@ -33,10 +33,10 @@ def printed(program: str, words: Sequence[Word]) -> Value:
         if any("\\" in (word.text or word.head) for word in words):
             return UNKNOWN
         return _joined(words, " ", "\n")
-    if words and words[0].text == "--":
-        words.pop(0)
+    ended = bool(words) and words[0].text == "--"
+    words = words[ended:]
     form = words[0].text if words else None
-    if form is None or (words[0].text or "").startswith("-"):
+    if form is None or (form.startswith("-") and not ended):
         return UNKNOWN
     rest = words[1:]
     if not rest and "%" not in form and "\\" not in form:
@@ -113,7 +113,7 @@ def output_of(call: Call) -> Value:
         texts = [word.text for word in use.operands]
         return PLAIN if texts in (["HEAD"], []) and texts else UNKNOWN
     paths = [word for kind, word in use.acts if kind in ("read", "below", "both")]
-    if use.verb.prints == "names" or "lists" in use.flags:
+    if use.verb.prints == "names" or not use.flags.isdisjoint(("lists", "bare")):
         spots = use.printed or _spots(paths, state)
         return (Under(spots),) if spots else UNKNOWN
     given = stdin is not None and not paths

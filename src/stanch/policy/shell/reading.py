@@ -76,9 +76,9 @@ class Found(NamedTuple):
     `path` is as written and read against each of `bases`; None where the effect touches no path, and `subject` says
     what it touches. `weight`: see `Weight`. `deep` says whether what lies below is touched too: "whole", all of it with
     the directory itself (`rm -r`); "spread", whatever it likes of it (an archive unpacked); "inside", files of some
-    kind (a formatter); "links", the same and what links there lead to; "files", any that is no link; "" for nothing. `only` is a glob that a name on
-    the way down must fit. `splits` are characters at which a name found there falls into several words; a dash among
-    them stands for a name that begins with one, which is then no name at all.
+    kind (a formatter); "links", the same and what links there lead to; "files", any that is no link; "" for nothing.
+    `only` is a glob that a name on the way down must fit. `splits` are characters at which a name found there falls
+    into several words; a dash among them stands for a name that begins with one, which is then no name at all.
     """
 
     cls: EffectClass

@@ -20,7 +20,7 @@ _READING = frozenset({"<", "<>"})
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _ADDING = frozenset({">>", "&>>", "<>"})
 FROM_FILE: Value = (Hole("what a file holds"),)
-SAME_STREAM: Value = (Hole("what is on another descriptor"),)
+SAME_STREAM: Value = (Hole("what is read from another descriptor"),)
 
 
 def opened_by(nodes: Sequence[Node], state: State, stdin: Value | None, run: Walk) -> Opened:

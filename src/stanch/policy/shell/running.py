@@ -79,7 +79,7 @@ class Run:
         self.seen: tuple[str, ...] = ()
         self.traps: list[str] = []
         self.kept: State | None = None
-        self.meanwhile: dict[str, tuple[Value, ...]] | None = None
+        self.meanwhile: dict[str, tuple[tuple[Value, ...], bool]] | None = None
         self._steps = self._depth = self._codes = 0
         self._calling: list[str] = []
 
@@ -103,12 +103,12 @@ class Run:
         """Takes down that something about the command now being read cannot be known."""
         self.notes.append(why)
 
-    def set_meanwhile(self, name: str, values: tuple[Value, ...]) -> None:
+    def set_meanwhile(self, name: str, values: tuple[Value, ...], *, surely: bool) -> None:
         """Takes down that a word sets a variable while it is read; a simple command hands it on to those behind it."""
-        if self.meanwhile is None or name in self.meanwhile:
+        if self.meanwhile is not None and name not in self.meanwhile:
+            self.meanwhile[name] = (values, surely)
+        elif surely:
             self.note("a variable that is set while a word is read")
-        else:
-            self.meanwhile[name] = values
 
     def output(self, node: Node, state: State) -> Value:
         """Runs a substitution in a shell of its own; what it prints, without the ends of lines behind it."""
@@ -179,6 +179,7 @@ class Run:
         if command is not None and kind in ("CallExpr", "DeclClause"):
             result = commands.call(self, command, state, opened)
         else:
+            own = len(self.parts)
             if opened.found or opened.unread or self.notes:
                 unread = opened.unread or (self.notes[0] if self.notes else "")
                 self.parts.append(
@@ -186,6 +187,7 @@ class Run:
                 )
                 self.notes = []
             result = self._compound(command, kind, state, opened.stdin)
+            self._hand_on(own, opened)
             leaving.leave_targets(self, opened, None if command else "")
             if command is None:
                 result = Result(state, state, opened.output)
@@ -199,6 +201,12 @@ class Run:
         if node.get("Background") or node.get("Coprocess"):
             return Result(state, None, UNKNOWN_OUTPUT if result.out else NO_OUTPUT)
         return result
+
+    def _hand_on(self, own: int, opened: Opened) -> None:
+        """Counts the effects of a group's redirections as those of its first command, where there is one."""
+        if opened.found and len(self.parts) > own + 1 and not self.parts[own].command.unread:
+            first = self.parts[own + 1]
+            self.parts[own : own + 2] = [first._replace(found=tuple(dict.fromkeys((*opened.found, *first.found))))]
 
     def simple(self, words: Sequence[Word], assigns: Assigns, state: State, opened: Opened) -> Result:
         """Goes through one command of which every word is in place."""
@@ -228,7 +236,9 @@ class Run:
             return go(self, node, state, stdin)
         for inner in nested(node):
             self.output(inner, state)
-        self.parts.append(Part(Command(f"a form of syntax that is not known ({kind})", unread="its syntax")))
+        self.parts.append(
+            Part(Command(f"a form of syntax that is not known ({kind})", unread="its syntax cannot be read"))
+        )
         return Result(replace(state, lost=True), replace(state, lost=True))
 
     def _joined(self, node: Node, state: State, stdin: Value | None) -> Result:

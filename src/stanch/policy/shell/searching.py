@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from stanch.policy.shell.outcome import Opened
 from stanch.policy.shell.pieces import SPLIT, Hole, Lit, Spot, Under, Value, Word, known, split_at, words_of
@@ -15,6 +16,7 @@ from stanch.policy.shell.walk import Call
 
 _GLOBAL = re.compile(r"-[HLP]+|-O\d?|-D")
 _ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FROM_THERE = frozenset({"-execdir", "-okdir"})
 _WRITES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 _READS = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
 _TESTS = frozenset(
@@ -73,7 +75,7 @@ def find(call: Call) -> None:
             inner = [_below(word, below._replace(many=several)) for word in rest[place:end]]
             place = end + 1
             if inner:
-                _run(call, inner)
+                _run(call, inner, elsewhere=text in _FROM_THERE)
 
 
 def _ends(words: Sequence[Word], at: int) -> bool:
@@ -132,8 +134,9 @@ def _spots(roots: Sequence[Word], state: State) -> tuple[Spot, ...]:
     return tuple(found)
 
 
-def _run(call: Call, inner: Sequence[Word], stdin: Value | None = None) -> None:
-    call.run.simple(list(inner), (), call.state.for_program(), Opened(stdin=stdin))
+def _run(call: Call, inner: Sequence[Word], stdin: Value | None = None, *, elsewhere: bool = False) -> None:
+    state = call.state.for_program()
+    call.run.simple(list(inner), (), replace(state, lost=state.lost or elsewhere), Opened(stdin=stdin))
 
 
 _MOST_LINES = 8

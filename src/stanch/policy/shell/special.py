@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from stanch.policy.shell import archives, scripts, searching
+from stanch.policy.shell import archives, pathspecs, scripts, searching
 from stanch.policy.shell.pieces import Word, known
 from stanch.policy.shell.variables import in_make
 from stanch.policy.shell.walk import Call
@@ -31,6 +31,8 @@ def dd(call: Call) -> None:
             draft.say_unread(f"a word that may be a path: {word.why}")
 
 
+_SURE = frozenset({"below", "write", "wipe"})
+_OVERWRITING = frozenset({"checkout", "restore", "reset", "clean"})
 _REVISION = re.compile(r"(?!\w+://)[^:]*:(?!/)(.+)", re.DOTALL)
 
 
@@ -39,11 +41,24 @@ def revisions(call: Call) -> None:
     use = call.use
     texts = [word.text for word in use.rest]
     behind = {id(word) for word in use.rest[texts.index("--") + 1 :]} if "--" in texts else set()
-    writes = bool({"checkout", "restore", "reset", "clean"} & set(use.verb.names))
+    operands = {id(word) for word in use.operands}
+    writes = bool(_OVERWRITING & set(use.verb.names))
+    named = [word for kind, word in use.acts if id(word) in operands and (kind != "text" or id(word) in behind)]
     acts: list[tuple[str, Word]] = []
-    for kind, word in use.acts:
+    for given, word in use.acts:
+        kind = given
         if id(word) in behind:
-            acts.append(("write" if writes else "below", word))
+            kind = kind if kind in ("write", "wipe") else ("write" if writes else "below")
+            acts.extend((kind, place) for place in pathspecs.places(call, word))
+            continue
+        if kind == "maybe" and id(word) in operands and word.text is not None:
+            kind = "any" if writes else kind
+            if pathspecs.may_be_one(call, word.text):
+                acts.extend((kind, place) for place in pathspecs.places(call, word))
+            if pathspecs.is_magic(word.text) or ":" not in word.text:
+                continue
+        elif kind in _SURE and id(word) in operands and pathspecs.is_looked_up(word.text or ""):
+            acts.extend((kind, place) for place in pathspecs.places(call, word))
             continue
         found = _REVISION.fullmatch(word.text) if kind in ("maybe", "text", "below", "read") and word.text else None
         if found is not None:
@@ -53,6 +68,8 @@ def revisions(call: Call) -> None:
                 continue
         acts.append((kind, word))
     use.acts = acts
+    if pathspecs.are_all_left_out(named):
+        use.acts.append(("write" if writes else "below", known(".")))
 
 
 _HARMLESS_SSH = re.compile(
@@ -102,12 +119,21 @@ def jq(call: Call) -> None:
             draft.say_unread("a program that reads other files")
 
 
+def http(call: Call) -> None:
+    """httpie: `@path`, `name=@path` and `name@path` behind the address are files that it sends."""
+    for word in call.use.operands:
+        before, mark, path = (word.text if word.text is not None else word.head).partition("@")
+        if mark and path and "://" not in before:
+            call.use.acts.append(("read" if before[-1:] in ("", "=", ":") else "maybe", known(path.partition(";")[0])))
+
+
 READERS: Mapping[str, Reader] = {
     "find": searching.find,
     "xargs": searching.xargs,
     "tar": archives.tar,
     "dd": dd,
     "git-rev": revisions,
+    "httpie": http,
     "ssh": ssh,
     "make": make,
     "jq": jq,

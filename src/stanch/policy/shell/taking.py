@@ -135,7 +135,7 @@ def _unlisted(use: Use, word: Word, name: str, value: Word | None) -> None:
 
 
 def _doubtful(verb: Verb) -> str:
-    """What the value of an option is that nobody knows: where nothing is known of operands either, it may be written."""
+    """What the value of an unknown option is: where nothing is known of operands either, it may be written."""
     return "any" if any(slot.kind == "any" for slot in verb.layout) else "maybe"
 
 

@@ -57,7 +57,7 @@ def touch(run: Walk, kind: str, word: Word, state: State, draft: Draft) -> None:
         _reach(word, state, draft)
         return
     if kind == "opaque":
-        draft.say_unread("the code that it is given")
+        draft.say_unread("the code that the program is given")
         return
     touches = TOUCHES.get(kind)
     if touches is None:
@@ -90,7 +90,7 @@ def targets(
 ) -> tuple[list[Found], str]:
     """The effects on a word as a path, and why not all of them can be known."""
     if word.text is None:
-        return _unknown(word, state, classes, deep, weight)
+        return _unknown(run, word, state, classes, deep=deep, weight=weight)
     found: list[Found] = []
     why = ""
     names = texts(run, word, state) if word.wild else [word.text]
@@ -100,8 +100,9 @@ def targets(
             found.append(Found(NETWORK, None, subject=socket[1]))
         elif not NOTHING.fullmatch(name):
             found.extend(Found(cls, name, state.cwds, deep, weight) for cls in classes)
-            if READ in classes:
-                found.extend(Found(READ, path, ("/",), deep, weight) for path in _copied_from(run, name, state.cwds))
+            for path in _copied_from(run, name, state.cwds, deep):
+                reached = [cls for cls in classes if cls is READ or (not deep and _is_behind_link(run, path))]
+                found.extend(Found(cls, path, ("/",), deep, weight) for cls in reached)
             for path in through_links(run, name, state.cwds):
                 if path:
                     found.extend(Found(cls, path, ("/",), deep, weight) for cls in classes)
@@ -113,7 +114,7 @@ def targets(
 
 
 def _unknown(
-    word: Word, state: State, classes: Sequence[EffectClass], deep: str, weight: Weight
+    run: Walk, word: Word, state: State, classes: Sequence[EffectClass], *, deep: str, weight: Weight
 ) -> tuple[list[Found], str]:
     found: list[Found] = []
     for spot in word.under:
@@ -123,6 +124,11 @@ def _unknown(
                 reach = "files" if cls is WRITE else "inside"
             reach = deep if deep == "whole" else reach
             found.append(Found(cls, spot.path, spot.bases, reach, weight, only=spot.only, splits=spot.splits))
+            if cls is READ or not spot.files:
+                copied = _copied_from(run, spot.path, spot.bases, reach)
+                found += [
+                    Found(cls, path, ("/",), reach, weight, only=spot.only, splits=spot.splits) for path in copied
+                ]
     if word.under:
         return found, ""
     tail = "".join(text for text, _ in word.parts)[len(word.head) :]
@@ -159,11 +165,14 @@ def through_links(run: Walk, name: str, bases: Sequence[str]) -> list[str]:
     return found
 
 
-def _copied_from(run: Walk, name: str, bases: Sequence[str]) -> list[str]:
+def _copied_from(run: Walk, name: str, bases: Sequence[str], deep: str = "") -> list[str]:
     """Where what is read stood before the command moved or copied it, with the links in it."""
     paths = [posixpath.normpath(posixpath.join(base, name)) for base in bases if run.disk.copies]
     copies = run.disk.copies.items()
-    return [source + path[len(to) :] for path in paths for to, source in copies if (path + "/").startswith(to + "/")]
+    found = [source + path[len(to) :] for path in paths for to, source in copies if (path + "/").startswith(to + "/")]
+    if deep:
+        found += [source for path in paths for to, source in copies if to.startswith(path.rstrip("/") + "/")]
+    return found
 
 
 def _may_be_path(run: Walk, word: Word, state: State) -> bool:
@@ -177,8 +186,13 @@ def _may_be_path(run: Walk, word: Word, state: State) -> bool:
     return is_there(run, text, state)
 
 
+def _is_behind_link(run: Walk, path: str) -> bool:
+    """True where the path leads elsewhere than its names say."""
+    return run.world.real(path) != posixpath.normpath(path)
+
+
 def _part_of(run: Walk, text: str, state: State) -> str:
-    """What stands behind the first mark of a word such as `from=PATH` and `@PATH`, where the whole word names nothing."""
+    """What stands behind the first mark of a word such as `from=PATH`, where the whole word names nothing."""
     found = _MARK.search(text)
     if found is None or "://" in text or len(text) > _LONGEST_WORD or is_there(run, text, state):
         return ""

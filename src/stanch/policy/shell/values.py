@@ -128,7 +128,7 @@ def operated(name: str, held: Sequence[Value], op: str, options: Sequence[Value]
 def _cased(value: Value, op: str) -> Value:
     text = text_of(value)
     if text is None:
-        return (Hole("a name in other letters"),)
+        return (Hole("a value put in upper or lower case"),)
     change = str.upper if op[0] == "^" else str.lower
     return (Lit(change(text) if len(op) == 2 else change(text[:1]) + text[1:], QUOTED),)
 

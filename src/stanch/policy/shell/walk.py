@@ -56,7 +56,7 @@ class Walk(Protocol):
     seen: tuple[str, ...]
     traps: list[str]
     kept: State | None
-    meanwhile: dict[str, tuple[Value, ...]] | None
+    meanwhile: dict[str, tuple[tuple[Value, ...], bool]] | None
 
     @property
     def world(self) -> World:
@@ -72,7 +72,7 @@ class Walk(Protocol):
     def note(self, why: str) -> None:
         """Takes down that something about the command now being read cannot be known."""
 
-    def set_meanwhile(self, name: str, values: tuple[Value, ...]) -> None:
+    def set_meanwhile(self, name: str, values: tuple[Value, ...], *, surely: bool) -> None:
         """Takes down that a word sets a variable while it is read."""
 
     def output(self, node: Node, state: State) -> Value:
