@@ -12,11 +12,15 @@ from typing import Any
 
 from stanch.app.asking import Answered, Asking, Described
 from stanch.app.audit_log import AuditLog
+from stanch.app.approving import Approving
+from stanch.app.calls import Calls
 from stanch.app.contexts import Contexts
 from stanch.app.engine import Audit
 from stanch.app.explaining import contests
 from stanch.app.jobs import Jobs
 from stanch.app.live import Live
+from stanch.app.node import Node
+from stanch.app.inbox import Inbox
 from stanch.app.policy_groups import PolicyGroups
 from stanch.app.projects import Projects
 from stanch.app.sessions import Sessions
@@ -25,17 +29,19 @@ from stanch.app.turns import Turn, Turns
 from stanch.policy.document import Policy
 from stanch.policy.losers import Contest
 from stanch.storage.store import Store
+from stanch.values.fault import StoreUnreadable
 from stanch.values.records import Readiness
 
 
 class Service:
     """What a server's doors call. Safe to use from any thread; made by `Service.open`.
 
-    `groups`, `sessions`, `projects`, `jobs`, `tokens` and `audit` are its parts, one for each noun.
+    `groups`, `sessions`, `projects`, `jobs`, `tokens`, `audit`, `calls`, `approving` and `inbox` are its parts, one for
+    each noun. `node` is this process.
     """
 
-    def __init__(self, store: Store, live: Live) -> None:
-        self._store, self._live = store, live
+    def __init__(self, store: Store, live: Live, node: Node) -> None:
+        self._store, self._live, self.node = store, live, node
         turns, contexts = Turns(), Contexts(store, live)
         self._asking = Asking(store, live, contexts, turns)
         self.turns = turns
@@ -45,6 +51,9 @@ class Service:
         self.jobs = Jobs(store, contexts)
         self.tokens = Tokens(store)
         self.audit = AuditLog(store)
+        self.approving = Approving(store, live, self._asking, node.id)
+        self.calls = Calls(store, self._asking, self.approving, node.id)
+        self.inbox = Inbox(store)
 
     @classmethod
     def open(
@@ -56,6 +65,7 @@ class Service:
         private: Iterable[Path] = (),
         audit: Audit | None = None,
         trust: Iterable[str] = (),
+        alone: bool = False,
     ) -> Service:
         """The service over a store that is opened already, and watched from now on. The store stays the caller's.
 
@@ -64,13 +74,25 @@ class Service:
         start where the file names no workspace; None stands for the file's folder, else the current directory.
         `private` are further places that no agent's call may read or write, such as the store's own file. `audit` takes
         every answer that is given to a call; without it none is kept. `trust` are patterns of models that are in the
-        tier `trusted` where the policy file does not assign them otherwise. Raises `BadInput` for a workspace that
+        tier `trusted` where the policy file does not assign them otherwise. `alone`: no other process serves the store,
+        so that whatever one left running is not running any more. Raises `BadInput` for a workspace that
         cannot be used at all.
         """
-        return cls(store, Live(store, policy, workspace, private=private, audit=audit, trust=trust))
+        live = Live(store, policy, workspace, private=private, audit=audit, trust=trust)
+        service = cls(store, live, Node(store, alone=alone))
+        try:
+            service.node.start()
+        except StoreUnreadable:
+            # WHY not raised: a service whose store is away answers all the same, and the node's beat goes on trying.
+            service.node.go_on()
+        return service
 
     def close(self) -> None:
-        """Stops watching the store and the file. Safe to repeat. The store is the caller's to close."""
+        """Stops watching the store and the file, and says that this process goes. Safe to repeat.
+
+        The store is the caller's to close.
+        """
+        self.node.stop()
         self._live.close()
 
     @property

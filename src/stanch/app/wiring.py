@@ -81,6 +81,7 @@ def started(settings: Settings, say: Callable[[str], None]) -> Iterator[Started]
             workspace=settings.workspace,
             private=settings.private(file),
             trust=settings.trust,
+            alone=file is not None,
         )
         try:
             where = f"PostgreSQL, {url.database}" if file is None else f"SQLite, {file}"

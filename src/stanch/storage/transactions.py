@@ -115,6 +115,15 @@ class Transactions:
                 record(change, state, by, action, policy=policy)
         self._changed()
 
+    @contextmanager
+    def _touching(self) -> Iterator[Connection]:
+        """A connection for a write that changes nothing anybody asks for: no audit row, no new revision."""
+        self._stay_open()
+        with translated(), self._engine.connect() as connection:
+            connection.execution_options(**{WRITES: True})
+            with connection.begin():
+                yield connection
+
     def _stay_open(self) -> None:
         if self._closed.is_set():
             raise StoreUnreadable("the store cannot be used: it was closed")
