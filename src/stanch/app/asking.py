@@ -6,7 +6,7 @@ itself (`app.engine`). Nothing is stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -97,23 +97,23 @@ class Asking:
         cwd: str | None = None,
         trace: bool = False,
     ) -> list[Answered]:
-        """The answer of the session itself, then those of its ancestors, each with the bypasses that hold there.
+        """The answer of the session itself, then those of its ancestors, each with the bypasses that hold for the call.
 
-        A bypass of an ancestor holds for its subagents only where a person said so. Raises what `stored` raises.
+        Those are the session's own, and of an ancestor's those of which a person said that they hold for its subagents
+        too. WHY for every answer of the line: a person's word about this call is one about whoever judges it; without
+        that, a bypass for a subagent would never answer for a rule that its parent is under as well. Raises what
+        `stored` raises.
         """
         found: list[Answered] = []
-        handed_down: list[Bypass] = []
         lineage = [*self._line_of(self._live.engine, session_id)]
-        held = [self._bypasses(one) for one, _ in lineage]
-        for later in held[1:]:
-            handed_down += [bypass for bypass, shared in later if shared]
-        for place, (_, session) in enumerate(lineage):
-            bypasses = [bypass for bypass, shared in held[place] if shared or not place]
-            if not place:
-                bypasses += handed_down
-            decision = session.check(
-                tool, arguments, call_id=call_id, trace=trace, cwd=cwd, bypasses=bypasses
-            )
+        bypasses = [
+            bypass
+            for place, (one, _) in enumerate(lineage)
+            for bypass, shared in self._bypasses(one)
+            if shared or not place
+        ]
+        for _, session in lineage:
+            decision = session.check(tool, arguments, call_id=call_id, trace=trace, cwd=cwd, bypasses=bypasses)
             if not found:
                 # The call's paths start where the session works, whoever judges them.
                 cwd = _where(session, cwd)
@@ -200,7 +200,7 @@ class Asking:
             raise StoreUnreadable(str(why)) from None
 
 
-def strictest(line: list[Answered]) -> Answered:
+def strictest(line: Sequence[Answered]) -> Answered:
     """The strictest answer of a line of sessions, the earliest of equals."""
     found = line[0]
     for one in line[1:]:

@@ -8,20 +8,21 @@ INVARIANT: a call runs only after `start`, which judges it anew; nothing that a 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from stanch.app.approving import Approving, reason_of
+from stanch.app.approval_words import reason_of, said
+from stanch.app.approving import Approving
 from stanch.app.asking import Answered, Asking, strictest
 from stanch.gate.approval import Move, asks_of, covers, difference
+from stanch.gate.fingerprint import same_arguments
 from stanch.storage.store import Store
 from stanch.values.approval import ApprovalRecord, CallRecord, CallState
 from stanch.values.decision import Decision, Effect
 from stanch.values.fault import Conflict, quoted
 from stanch.values.reason import Code
-from stanch.values.records import Actor
+from stanch.values.records import Actor, Broken, Page
 
 MOST_WAITING = 1_000
 
@@ -76,7 +77,7 @@ class Calls:
             return Submitted(self._store.add_call(call, None, by=by), decision)
         session = self._store.get_session(session_id)
         if not session.approver:
-            reason = self._approving.said(Code.NO_APPROVER, decision)
+            reason = said(Code.NO_APPROVER, decision)
             return Submitted(
                 self._store.add_call(replace(call, state=CallState.REJECTED, reason=reason), None, by=by), decision
             )
@@ -100,7 +101,8 @@ class Calls:
             raise Conflict(self._standing(call))
         line = self._asking.line(call.session_id, call.tool, call.arguments, call_id=call.tool_call_id, cwd=call.cwd)
         decision = strictest(line).decision
-        if (tool is not None and tool != call.tool) or (arguments is not None and dict(arguments) != call.arguments):
+        other_arguments = arguments is not None and not same_arguments(arguments, call.arguments)
+        if other_arguments or tool not in (None, call.tool):
             return self._refused(call, Code.CALL_CHANGED, decision, by)
         if decision.effect is Effect.DENY:
             moved = self._store.move_call(call.id, Move.REJECT, reason=reason_of(decision), expected=call, by=by)
@@ -116,6 +118,16 @@ class Calls:
         moved = self._store.move_call(call.id, Move.START, node=self._node, expected=call, by=by)
         return Submitted(moved, decision, approval)
 
+    def get(self, call_id: str) -> CallRecord:
+        """The call. Raises `NotFound`, and `BrokenRow`."""
+        return self._store.get_call(call_id)
+
+    def list(
+        self, session_id: str, *, state: CallState | None = None, limit: int = 50, cursor: str | None = None
+    ) -> Page[CallRecord | Broken]:
+        """A page of the session's calls, newest first."""
+        return self._store.list_calls(session_id=session_id, state=state, limit=limit, cursor=cursor)
+
     def finish(self, call_id: str, move: Move, *, by: Actor) -> CallRecord:
         """The call, at its end: `complete`, `fail` or `cancel`. Raises `Conflict` where it is not running."""
         return self._store.move_call(call_id, move, by=by)
@@ -126,22 +138,17 @@ class Calls:
         return self._store.move_call(call_id, Move.CANCEL, reason=reason, by=by)
 
     def _refused(self, call: CallRecord, code: Code, decision: Decision, by: Actor) -> Submitted:
-        reason = self._approving.said(code, decision)
+        reason = said(code, decision)
         return Submitted(self._store.move_call(call.id, Move.REJECT, reason=reason, expected=call, by=by), decision)
 
-    def _asked_again(self, call: CallRecord, line: list[Answered], decision: Decision, by: Actor) -> Submitted:
+    def _asked_again(self, call: CallRecord, line: Sequence[Answered], decision: Decision, by: Actor) -> Submitted:
         session = self._store.get_session(call.session_id)
         if not session.approver:
             return self._refused(call, Code.NO_APPROVER, decision, by)
         approval = self._approving.request(call, session, line)
-        moved = self._store.ask_again(call.id, approval, reason=reason_of(decision), by=by)
+        moved = self._store.ask_again(call.id, approval, reason=reason_of(decision), expected=call, by=by)
         return Submitted(moved, decision, approval)
 
     @staticmethod
     def _standing(call: CallRecord) -> str:
         return f"the call {quoted(call.id)} is {call.state.value.replace('_', ' ')}, and is not to be started"
-
-
-def expiry(created: datetime, seconds: float | None) -> datetime | None:
-    """When a request expires that was made at this moment; None for never."""
-    return None if seconds is None else created + timedelta(seconds=seconds)

@@ -40,7 +40,7 @@ def diff_of(call: JudgedCall) -> str | None:
         after = whole
     else:
         return None
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="", n=3)
+    lines = difflib.unified_diff(_lines(before), _lines(after), path, path, lineterm="", n=3)
     shown: list[str] = []
     for line in lines:
         if len(shown) >= MOST_LINES:
@@ -48,6 +48,17 @@ def diff_of(call: JudgedCall) -> str | None:
             break
         shown.append(line)
     return "\n".join(shown)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text.
+
+    WHY not `splitlines`: it takes carriage returns and separators of pages and paragraphs out of sight.
+    """
+    if not text:
+        return []
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else [*lines, "\\ No newline at end of file"]
 
 
 def _read(path: str) -> str | None:

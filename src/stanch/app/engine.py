@@ -194,7 +194,11 @@ class Session:
         call = self._judged(ToolCall(tool, arguments, call_id), base, self._matters, self.written.has)
         tracing = Tracing() if trace else None
         call, standing = drive(
-            call, self.layers, self._on_failure, lambda new: self._judged(new, base, self._matters, self.written.has), tracing
+            call,
+            self.layers,
+            self._on_failure,
+            lambda new: self._judged(new, base, self._matters, self.written.has),
+            tracing,
         )
         held = (*self.bypasses, *bypasses) if bypasses else self.bypasses
         now = time.time() if held else 0.0

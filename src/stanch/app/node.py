@@ -26,6 +26,7 @@ class Node:
         self._beat, self._gone = beat, timedelta(seconds=gone)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+        self._cleared = False
 
     def start(self) -> None:
         """Says that this process is there, and clears up after those that are not."""
@@ -43,6 +44,7 @@ class Node:
         gone = timedelta(0) if self._alone else self._gone
         for node in self._store.list_gone_nodes(gone, but=self.id):
             self._store.end_node(node)
+        self._cleared = True
 
     def stop(self) -> None:
         """Says that this process goes, which ends what it had under way. Safe to repeat."""
@@ -59,7 +61,7 @@ class Node:
         while not self._stopped.wait(self._beat):
             try:
                 self._store.see_node(self.id)
-                if not self._alone:
+                if not self._alone or not self._cleared:
                     self.clear_up()
                 self._store.expire_due()
             except StoreUnreadable:

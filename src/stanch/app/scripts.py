@@ -20,7 +20,12 @@ def scripts_of(call: JudgedCall) -> dict[str, str]:
     """The canonical path of each file that the call runs, with the digest of its content."""
     found: dict[str, str] = {}
     for effect in call.effects:
-        if getattr(effect, "runs", False) and effect.stamp is not None and effect.stamp.path and len(found) < MOST_SCRIPTS:
+        if (
+            getattr(effect, "runs", False)
+            and effect.stamp is not None
+            and effect.stamp.path
+            and len(found) < MOST_SCRIPTS
+        ):
             found.setdefault(effect.stamp.path, digest_of(effect.stamp.path))
     return found
 

@@ -227,7 +227,11 @@ def _ranges(piece: str) -> str:
             if first <= last:
                 out += f"{re.escape(first)}-{re.escape(last)}"
                 if first.isalpha() and last.isalpha():  # WHY both: what a range of letters holds is the locale's matter
-                    out += f"{re.escape(first.swapcase())}-{re.escape(last.swapcase())}" if first.islower() == last.islower() else ""
+                    out += (
+                        f"{re.escape(first.swapcase())}-{re.escape(last.swapcase())}"
+                        if first.islower() == last.islower()
+                        else ""
+                    )
             at += 3
         else:
             out += re.escape(piece[at])

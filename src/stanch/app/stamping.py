@@ -52,9 +52,7 @@ class Stamper:
             if (plain := tool.plain) is not None
         }
 
-    def judged(
-        self, call: ToolCall, base: str, matters: Matters = _never, wrote: Wrote | None = None
-    ) -> JudgedCall:
+    def judged(self, call: ToolCall, base: str, matters: Matters = _never, wrote: Wrote | None = None) -> JudgedCall:
         """The call with its effects stamped, relative paths read against the canonical directory `base`.
 
         `matters` says of a tool and a class of effect whether it matters what lies below a directory, `wrote` of a path

@@ -58,7 +58,7 @@ def moved(state: CallState, move: Move) -> CallState | None:
 
 
 def asks_of(answers: Iterable[Answer | None]) -> tuple[str, ...]:
-    """Every ask among the answers to a call, as an approval names it: its layer, its code, and its rule if one spoke."""
+    """Every ask among the answers to a call, as an approval names it: its layer, its code, its rule if one spoke."""
     found = []
     for answer in answers:
         if answer is not None and answer.effect is Effect.ASK:

@@ -42,6 +42,11 @@ def fingerprint(
     )
 
 
+def same_arguments(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """True where both are the same JSON: `1` is not `true`, and not `1.0`."""
+    return _digest(_plain(one)) == _digest(_plain(other))
+
+
 def _plain(value: Any) -> Any:
     """A value as JSON has it, whatever kind of mapping or sequence it was."""
     if isinstance(value, Mapping):

@@ -197,3 +197,26 @@ def approval_columns(approval: ApprovalRecord) -> dict[str, Any]:
         "note": approval.note,
         "resolved_at": None if approval.resolved_at is None else written_moment(approval.resolved_at),
     }
+
+
+def bypass_columns(bypass: BypassRecord) -> dict[str, Any]:
+    """A bypass as the columns that keep it."""
+    return {
+        "id": bypass.id,
+        "session_id": bypass.session_id,
+        "scope": bypass.scope.value,
+        "category": None if bypass.category is None else bypass.category.value,
+        "mcp_server": bypass.mcp_server,
+        "include_subagents": int(bypass.include_subagents),
+        "until": None if bypass.until is None else written_moment(bypass.until),
+        "node": bypass.node,
+        "created_by": bypass.created_by,
+        "created_at": written_moment(bypass.created_at),
+        "ended_at": None,
+    }
+
+
+def bypass_detail(bypass: BypassRecord) -> dict[str, Any]:
+    """What an audit row says of a bypass."""
+    columns = bypass_columns(bypass)
+    return {key: columns[key] for key in ("id", "scope", "category", "mcp_server", "include_subagents", "until")}

@@ -14,7 +14,15 @@ from typing import Any
 from sqlalchemy import select, update
 
 from stanch.gate.approval import Move, moved
-from stanch.storage.approval_nouns import APPROVAL, BYPASS, CALL, approval_columns, call_columns
+from stanch.storage.approval_nouns import (
+    APPROVAL,
+    BYPASS,
+    CALL,
+    approval_columns,
+    bypass_columns,
+    bypass_detail,
+    call_columns,
+)
 from stanch.storage.nouns import SESSION
 from stanch.storage.pages import page_of
 from stanch.storage.rows import written_json, written_moment
@@ -86,11 +94,26 @@ class Calls(Transactions):
             return self._put(change, call, move, reason, node)
 
     def ask_again(
-        self, call_id: str, approval: ApprovalRecord, *, reason: Mapping[str, Any], by: Actor
+        self,
+        call_id: str,
+        approval: ApprovalRecord,
+        *,
+        reason: Mapping[str, Any],
+        replaces: str | None = None,
+        answer: str | None = None,
+        expected: CallRecord | None = None,
+        by: Actor,
     ) -> CallRecord:
-        """The call, waiting for a new approval; an open one is replaced by it."""
+        """The call, waiting for a new approval; an open one is replaced by it.
+
+        `replaces` is the request whose answer leads to the new one, `answer` the digest of that answer. Raises
+        `Conflict` where that request has been answered or has expired, and where the call is not as `expected`.
+        """
         with self._changing(by, "call.ask", call_id) as change:
-            call = self._moving(change, call_id, Move.ASK, None)
+            if replaces is not None:
+                _answerable(APPROVAL.readable(change.find(APPROVAL, replaces)), change.at)
+                change.detail.update(replaces=replaces, answer=answer)
+            call = self._moving(change, call_id, Move.ASK, expected)
             if call.state is CallState.AWAITING_APPROVAL:
                 self._close(change, call, ApprovalState.REPLACED, by, None)
             change.add(APPROVAL, approval_columns(approval))
@@ -112,10 +135,13 @@ class Calls(Transactions):
         reason: Mapping[str, Any] | None = None,
         edited: ApprovalRecord | None = None,
         bypass: BypassRecord | None = None,
+        answer: str | None = None,
         by: Actor,
         now: datetime | None = None,
     ) -> tuple[ApprovalRecord, CallRecord]:
         """The approval, resolved, and its call. `edited` is the approval as the person changed the call.
+
+        `answer` is a digest of all that was answered, by which a repetition is known.
 
         Raises `NotFound`, and `Conflict`, which names who resolved it, where it is not open any more, or has expired.
         """
@@ -127,17 +153,17 @@ class Calls(Transactions):
         }[to]
         with self._changing(by, f"approval.{to.value}", request_id) as change:
             approval = APPROVAL.readable(change.find(APPROVAL, request_id))
-            if approval.state is not ApprovalState.OPEN:
-                raise Conflict(answered(approval))
-            late = approval.expires_at is not None and approval.expires_at <= (now or change.at)
-            if late and to is not ApprovalState.EXPIRED:
-                raise Conflict(f"the request {quoted(request_id)} expired at {approval.expires_at:%Y-%m-%d %H:%M:%S} UTC")
+            _answerable(approval, None if to is ApprovalState.EXPIRED else now or change.at)
+            if answer is not None:
+                change.detail["answer"] = answer
             call = self._moving(change, approval.call_id, move, None)
             columns: dict[str, Any] = _resolved(change, to, by, note)
             extra: dict[str, Any] = {}
             if edited is not None:
                 new = approval_columns(edited)
-                columns |= {key: new[key] for key in ("tool_name", "arguments", "targets", "fingerprint", "scripts", "diff")}
+                columns |= {
+                    key: new[key] for key in ("tool_name", "arguments", "targets", "fingerprint", "scripts", "diff")
+                }
                 extra = {"tool": edited.tool_name, "arguments": new["arguments"], "edited": 1}
                 change.detail["edited"] = True
             resolved = change.replace(APPROVAL, request_id, columns)
@@ -188,12 +214,14 @@ class Calls(Transactions):
     def _moving(self, change: Change, call_id: str, move: Move, expected: CallRecord | None) -> CallRecord:
         call = CALL.readable(change.find(CALL, call_id))
         if moved(call.state, move) is None:
-            raise Conflict(f"the call {quoted(call_id)} is {call.state.value.replace('_', ' ')} and cannot {move.value}")
+            raise Conflict(
+                f"the call {quoted(call_id)} is {call.state.value.replace('_', ' ')} and cannot {move.value}"
+            )
         if expected is not None and (call.state, call.changed_at) != (expected.state, expected.changed_at):
             raise Conflict(f"the call {quoted(call_id)} was changed meanwhile")
         return call
 
-    def _put(
+    def _put(  # noqa: PLR0917 - within the store
         self,
         change: Change,
         call: CallRecord,
@@ -203,7 +231,7 @@ class Calls(Transactions):
         extra: Mapping[str, Any] | None = None,
     ) -> CallRecord:
         to = moved(call.state, move)
-        assert to is not None  # noqa: S101 - `_moving` has looked
+        assert to is not None  # `_moving` has looked
         columns: dict[str, Any] = {"state": to.value, "changed_at": written_moment(change.at), **(extra or {})}
         if reason is not None:
             columns["reason"] = written_json(dict(reason), "reason")
@@ -234,6 +262,15 @@ def _resolved(change: Change, to: ApprovalState, by: Actor, note: str | None) ->
     }
 
 
+def _answerable(approval: ApprovalRecord, at: datetime | None) -> None:
+    """Raises `Conflict` for a request that has been answered, or whose time is over at this moment."""
+    if approval.state is not ApprovalState.OPEN:
+        raise Conflict(answered(approval))
+    if at is not None and approval.expires_at is not None and approval.expires_at <= at:
+        when = f"{approval.expires_at:%Y-%m-%d %H:%M:%S} UTC"
+        raise Conflict(f"the request {quoted(approval.request_id)} expired at {when}")
+
+
 EXPIRED: Mapping[str, Any] = {"code": "approval_expired", "layer": "approval", "sentence": "Nobody answered in time"}
 
 
@@ -252,28 +289,3 @@ def _detail(call: CallRecord, approval: ApprovalRecord | None) -> dict[str, Any]
         if approval.expires_at is not None:
             said["expires_at"] = written_moment(approval.expires_at)
     return said
-
-
-def bypass_columns(bypass: BypassRecord) -> dict[str, Any]:
-    """A bypass as the columns that keep it."""
-    return {
-        "id": bypass.id,
-        "session_id": bypass.session_id,
-        "scope": bypass.scope.value,
-        "category": None if bypass.category is None else bypass.category.value,
-        "mcp_server": bypass.mcp_server,
-        "include_subagents": int(bypass.include_subagents),
-        "until": None if bypass.until is None else written_moment(bypass.until),
-        "node": bypass.node,
-        "created_by": bypass.created_by,
-        "created_at": written_moment(bypass.created_at),
-        "ended_at": None,
-    }
-
-
-def bypass_detail(bypass: BypassRecord) -> dict[str, Any]:
-    """What an audit row says of a bypass."""
-    columns = bypass_columns(bypass)
-    return {key: columns[key] for key in ("id", "scope", "category", "mcp_server", "include_subagents", "until")}
-
-

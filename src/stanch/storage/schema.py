@@ -206,6 +206,9 @@ APPROVALS = Table(
     Column("surface", Text),
     Column("note", Text),
     Column("resolved_at", Text),
+    Column("told", Text),
+    Column("tell_tries", SmallInteger, nullable=False, server_default="0"),
+    Column("tell_at", KEY),
     Index("approvals_by_state", "state", "created_at", "request_id"),
     Index("approvals_of_call", "call_id"),
 )

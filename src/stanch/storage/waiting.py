@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import insert, or_, select, update
 
 from stanch.gate.approval import Move
-from stanch.storage.approval_nouns import BYPASS, CALL, CLARIFICATION, NODE
-from stanch.storage.calls import Calls, bypass_columns, bypass_detail
+from stanch.storage.approval_nouns import BYPASS, CALL, CLARIFICATION, NODE, bypass_columns, bypass_detail
+from stanch.storage.calls import CLOCK, Calls
 from stanch.storage.nouns import SESSION
 from stanch.storage.pages import page_of
 from stanch.storage.rows import written_json, written_moment
@@ -63,6 +63,22 @@ class Waiting(Calls):
         with self._reading() as connection:
             return tuple(BYPASS.read(row) for row in connection.execute(wanted).mappings())
 
+    def held_bypasses(self, *, now: datetime | None = None) -> tuple[BypassRecord | Broken, ...]:
+        """The bypasses that hold now, of all sessions."""
+        moment = written_moment(now or self._clock())
+        wanted = (
+            select(BYPASSES)
+            .where(BYPASSES.c.ended_at.is_(None), or_(BYPASSES.c.until.is_(None), BYPASSES.c.until > moment))
+            .order_by(BYPASSES.c.created_at, BYPASSES.c.id)
+        )
+        with self._reading() as connection:
+            return tuple(BYPASS.read(row) for row in connection.execute(wanted).mappings())
+
+    def get_bypass(self, bypass_id: str) -> BypassRecord:
+        """The bypass, ended or not. Raises `NotFound`, and `BrokenRow`."""
+        with self._reading() as connection:
+            return BYPASS.readable(find(connection, BYPASS, bypass_id))
+
     def end_bypass(self, session_id: str, bypass_id: str, *, by: Actor) -> BypassRecord:
         """The bypass, ended. Raises `NotFound`, and `Conflict` where it has ended before."""
         with self._changing(by, "bypass.end", bypass_id) as change:
@@ -103,11 +119,19 @@ class Waiting(Calls):
             return CLARIFICATION.readable(find(connection, CLARIFICATION, request_id))
 
     def list_clarifications(
-        self, *, state: ClarificationState | None = ClarificationState.OPEN, limit: int = 50, cursor: str | None = None
+        self,
+        *,
+        state: ClarificationState | None = ClarificationState.OPEN,
+        session_id: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> Page[ClarificationRecord | Broken]:
         """A page of questions, oldest first."""
         order = (CLARIFICATIONS.c.created_at, CLARIFICATIONS.c.request_id)
-        filters = {CLARIFICATIONS.c.state: None if state is None else state.value}
+        filters = {
+            CLARIFICATIONS.c.state: None if state is None else state.value,
+            CLARIFICATIONS.c.session_id: session_id,
+        }
         with self._reading() as connection:
             return page_of(connection, CLARIFICATION, order, limit=limit, cursor=cursor, filters=filters)
 
@@ -130,6 +154,24 @@ class Waiting(Calls):
                 "resolved_at": written_moment(change.at),
             }
             return change.replace(CLARIFICATION, request_id, columns)
+
+    def expire_due(self, now: datetime | None = None) -> list[str]:
+        """Expires every open approval and question whose time has come; returns the ids. Safe to repeat."""
+        moment = now or self._clock()
+        expired = super().expire_due(moment)
+        wanted = select(CLARIFICATIONS.c.request_id).where(
+            CLARIFICATIONS.c.state == ClarificationState.OPEN.value,
+            CLARIFICATIONS.c.expires_at <= written_moment(moment),
+        )
+        with self._reading() as connection:
+            due = [str(row[0]) for row in connection.execute(wanted)]
+        for request_id in due:
+            try:
+                self.resolve_clarification(request_id, ClarificationState.EXPIRED, by=CLOCK)
+            except Conflict:
+                continue  # WHY: somebody was faster, and that is theirs to tell
+            expired.append(request_id)
+        return expired
 
     # --- nodes ---------------------------------------------------------------------------------------------------
 

@@ -69,6 +69,9 @@ def upgrade() -> None:
         Column("surface", Text),
         Column("note", Text),
         Column("resolved_at", Text),
+        Column("told", Text),
+        Column("tell_tries", SmallInteger, nullable=False, server_default="0"),
+        Column("tell_at", key),
     )
     op.create_index("approvals_by_state", "approvals", ["state", "created_at", "request_id"])
     op.create_index("approvals_of_call", "approvals", ["call_id"])
