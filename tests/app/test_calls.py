@@ -5,12 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from stanch.app import scripts
 from stanch.app.approving import Edit, EditRefused
 from stanch.app.running import Ran
 from stanch.gate.approval import Move
@@ -108,15 +106,11 @@ def test_a_directory_that_became_a_link_into_what_is_closed_is_denied(gates: Gat
     assert begun(gates, call.id) == (CallState.REJECTED, "rule")
 
 
-def test_a_script_that_says_something_else_is_another_target(gates: Gates, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_that_says_something_else_is_another_target(gates: Gates) -> None:
     script = gates.workspace / "x.sh"
     script.write_text("echo one\n", "utf-8")
-    real = scripts.scripts_of
-    effect = SimpleNamespace(runs=True, stamp=SimpleNamespace(path=str(script)))
-    stub: Any = SimpleNamespace(effects=(effect,))
-    monkeypatch.setattr("stanch.app.approving.scripts_of", lambda _: real(stub))
-    session = gates.session()
-    kept, changed = gates.approved(session), gates.approved(session)
+    session, run = gates.session(), {"tool": "execute_cmd", "command": "sh x.sh"}
+    kept, changed = gates.approved(session, **run), gates.approved(session, **run)
     assert begun(gates, kept.id)[0] is CallState.RUNNING
     script.write_text("echo two\n", "utf-8")
     assert begun(gates, changed.id) == (CallState.REJECTED, "target_changed")

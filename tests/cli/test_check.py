@@ -102,25 +102,6 @@ def test_the_trace_names_every_layer(stanch: Stanch, project: Path) -> None:
     assert "persisted_rules       not asked, since a deny stands already" in denied
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "shown"),
-    [
-        ("Bash", {"command": "ls -la"}, "ls -la"),
-        ("execute_cmd", {"command": "a\x1b[31m\n\u202eb"}, "a\\x1b[31m\\n\\u202eb"),
-        ("shell", {"command": ["bash", "-lc", "make test"]}, "make test"),
-        ("exec_command", {"cmd": "x" * 500}, "x" * 199 + "…"),
-    ],
-)
-def test_a_command_is_shown_on_a_line_of_its_own(
-    stanch: Stanch, project: Path, tool: str, arguments: dict[str, object], shown: str
-) -> None:
-    for command in ("check", "explain"):
-        assert f"\n  command: {shown}\n" in stanch(command, *call(tool, **arguments)).out
-    said = stanch("check", *call(tool, **arguments), "--json").json
-    assert "command:" not in str(said)
-    assert "command: " not in stanch("check", *call("read_file", path="docs/a")).out
-
-
 def test_without_a_policy_file_the_built_in_rules_speak(
     stanch: Stanch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,8 @@ def test_every_code_is_expected_by_a_case(root: Path) -> None:
     files = sorted((root / "spec").rglob("*.yaml"))
     assert files, "there are no cases under spec/"
     named = {code for path in files for code in codes_named(yaml.safe_load(path.read_text("utf-8")))}
-    missing = sorted({code.value for code in Code} - named)
+    # WHY: the answer to a call is given by the command beside the one that does nothing; only its line has this code.
+    missing = sorted({code.value for code in Code} - named - {Code.NOTHING_BY_ITSELF.value})
     assert not missing, f"codes that no case under spec/ expects (keys {sorted(CODE_KEYS)}): {missing}"
 
 

@@ -27,6 +27,7 @@ CALLS: list[dict[str, Any]] = [
     {"tool": "write_file", "arguments": {"path": "logs/a", "content": ""}, "source": "cron", "context": None},
     {"tool": "write_file", "arguments": {"path": "logs/a", "content": ""}, "source": "cron"},
     {"tool": "ask_user", "arguments": {"question": "?"}},
+    {"tool": "Bash", "arguments": {"command": "cd data && cat ../secrets/key $NOT_SET > b; curl http://example.com"}},
 ]
 
 
@@ -92,3 +93,32 @@ def test_tools_and_tiers_are_shown(serve: Callable[[str], World]) -> None:
     limited = next(one for one in tiers["tiers"] if one["id"] == "limited")
     assert limited["otherwise"] == {"read": "allow", "write": "deny", "execute": "deny", "network": "deny"}
     assert {"path": "/**/secrets", "read": "deny"} in limited["cells"]
+
+
+def test_a_command_is_answered_part_by_part(world: World) -> None:
+    call = {"tool": "Bash", "arguments": {"command": "cat a && frobnicate ./b"}}
+    said = world.post("/api/check", call)
+    shown = [(one["part"], one["command"], one["class"], one["found"]) for one in said["effects"]]
+    assert shown == [
+        (1, "cat a", "execute", None),
+        (1, "cat a", "read", "sure"),
+        (2, "frobnicate ./b", "execute", None),
+        (2, "frobnicate ./b", "read", "possible"),
+        (2, "frobnicate ./b", "write", "possible"),
+    ]
+    assert [one["path"] for one in said["effects"]] == [
+        None,
+        f"{world.workspace}/a",
+        None,
+        f"{world.workspace}/b",
+        f"{world.workspace}/b",
+    ]
+    explained = world.post("/api/explain", call)
+    assert explained["effects"] == said["effects"]
+    assert [one["as_command"] for one in explained["rules"]] == [False, True, False, True, False]
+
+
+def test_the_description_names_what_a_command_adds(world: World) -> None:
+    schemas = world.get("/openapi.json")["components"]["schemas"]
+    assert {"part", "command", "found"} <= set(schemas["EffectShown"]["required"])
+    assert "as_command" in schemas["ContestShown"]["required"]

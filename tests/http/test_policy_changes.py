@@ -248,6 +248,7 @@ def test_what_another_node_changes_takes_effect(world: World) -> None:
         ("UPDATE rules SET action = 'perhaps' WHERE group_id = 'strict'", "deny", "policy_invalid"),
         ("UPDATE rules SET tool_pattern = '@reed' WHERE group_id = 'strict'", "deny", "policy_invalid"),
         ("UPDATE rules SET path_pattern = '*/../x' WHERE group_id = 'strict'", "deny", "policy_invalid"),
+        ("UPDATE rules SET command_pattern = 'ls; rm x' WHERE group_id = 'strict'", "deny", "policy_invalid"),
         ("UPDATE rules SET mandatory = 'yes' WHERE id = 9", "deny", "policy_invalid"),
         ("UPDATE permission_groups SET name = x'ff' WHERE id = 'strict'", "ask", "store_unreadable"),
         ("UPDATE permission_groups SET name = x'ff' WHERE id = 'default'", "deny", "store_unreadable"),

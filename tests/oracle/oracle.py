@@ -1,10 +1,7 @@
 """The naive second engine: what must the gate answer to this call, by the plain words of the specification?
 
-Settles, for one call under one policy and one context: the path refusals of the integrity layer, the persisted rules
-(mandatory rules, groups, a missing or a broken group, the memory exception, no match, an unread command), and the
-relaxation of an ordinary ask by a grant. Does not settle the other layers, bypasses, what a path means, or what a
-command does: paths arrive stamped, and a command counts as unread. Written to be read beside the specification, not to
-be fast: it loops over lists, keeps nothing, and shares no code with the engine but the vocabulary.
+Settles path refusals, the persisted rules with groups, memory and commands, and grants. Does not settle other layers,
+what a path means or a command does: paths arrive stamped, commands read. It shares no code with the engine.
 """
 
 from __future__ import annotations
@@ -12,34 +9,22 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
-from stanch.values.call import CallEffect, EffectClass, JudgedCall
+from stanch.values.call import CallEffect, Command, EffectClass, JudgedCall, Weight
 from stanch.values.reason import Code
 
+Rules = Sequence["OracleRule"]
+Item = TypeVar("Item", str, "str | None")
 EffectWord = Literal["allow", "ask", "deny"]
-
 DEFAULT = "default"
-
-# The tool patterns that name a class of effects (gate 2.0).
-CLASS_PATTERNS = {
-    "@read": EffectClass.READ,
-    "@write": EffectClass.WRITE,
-    "@execute": EffectClass.EXECUTE,
-    "@network": EffectClass.NETWORK,
-}
-
-# A deny or ask rule that names one of these tools reaches every tool's call with that effect (gate 2.0).
-FAR_REACHING = {
-    "read_file": EffectClass.READ,
-    "write_file": EffectClass.WRITE,
-    "execute_cmd": EffectClass.EXECUTE,
-}
+CLASS_PATTERNS = {f"@{cls.value}": cls for cls in EffectClass}
+FAR_REACHING = {"read_file": EffectClass.READ, "write_file": EffectClass.WRITE, "execute_cmd": EffectClass.EXECUTE}
 
 
 @dataclass(frozen=True, slots=True)
 class OracleRule:
-    """One rule (gate 2.1). `path`, where there is one, is absolute and may hold `*`, `?` and `**`."""
+    """One rule (gate/order). `path`, where there is one, is absolute and may hold `*`, `?` and `**`."""
 
     id: int
     group: str
@@ -55,13 +40,9 @@ class OracleRule:
 
 @dataclass(frozen=True, slots=True)
 class OraclePolicy:
-    """The groups by id; None stands for a broken group, one of whose rules cannot be read. `default` is always a key.
-
-    No layer fails here, so `on_layer_failure` decides nothing.
-    """
+    """The groups by id; None stands for a broken group, which has a rule that cannot be read. `default` is a key."""
 
     groups: Mapping[str, tuple[OracleRule, ...] | None]
-    on_layer_failure: Literal["ask"] = "ask"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +60,7 @@ class OracleContext:
 
 @dataclass(frozen=True, slots=True)
 class OracleDecision:
-    """An answer: to one effect while the oracle works, to the whole call when `decide` returns it.
-
-    `rule` is the (group, id) of the rule that decided, None where no rule did.
-    """
+    """An answer to one effect or to the whole call. `rule` is the (group, id) of the rule that decided, if one did."""
 
     effect: EffectWord
     code: str
@@ -90,116 +68,83 @@ class OracleDecision:
     rule: tuple[str, int] | None = None
 
 
+NO_MATCH = OracleDecision("ask", Code.NO_MATCH)
+UNREAD = OracleDecision("ask", Code.COMMAND_UNREAD, mandated=True)
+
+
 def decide(policy: OraclePolicy, context: OracleContext, call: JudgedCall) -> OracleDecision:
-    """Return the gate's answer to a call: of all layers and effects the strictest, of equals the earliest (2.3)."""
-    # A call that has no effects is judged once, by its tool's name (gate 2.0).
-    effects = call.effects or (CallEffect(cls=None),)
-
-    # The integrity layer is asked first, so its denial is the earliest of the denials.
-    for effect in effects:
-        if effect.stamp is not None and effect.stamp.refusal is not None:
-            return OracleDecision("deny", effect.stamp.refusal)
-
-    answers = [persisted_answer(policy, context, call, effect) for effect in effects]
-    strongest = strictest(answers)
-    if strongest.effect == "deny" or strongest.mandated:
-        return strongest
-
-    said_by_rules: list[OracleDecision] = []
-    said_by_grants: list[OracleDecision] = []
-    for effect, answer in zip(effects, answers, strict=True):
-        relaxed = relaxed_answer(context, call, effect, answer)
-        if answer.effect == "ask" and relaxed.effect == "allow":
-            said_by_grants.append(relaxed)
-        else:
-            said_by_rules.append(relaxed)
-    return strictest(said_by_rules + said_by_grants)
+    """Return the gate's answer to a call: of all layers and effects the strictest, of equals the earliest."""
+    call = call._replace(effects=call.effects or (CallEffect(cls=None),))
+    refused = [effect.stamp.refusal for effect in call.effects if effect.stamp is not None and effect.stamp.refusal]
+    if refused:
+        return OracleDecision("deny", refused[0])
+    answers = persisted_answers(policy, context, call)
+    if not is_closed(strictest(answers)):
+        answers = [relaxed(context, call, *pair) for pair in zip(call.effects, answers, strict=True)]
+        answers.sort(key=lambda answer: answer.code in (Code.READ_GRANT, Code.WRITE_GRANT))
+    return strictest(answers)
 
 
 def strictest(answers: Sequence[OracleDecision]) -> OracleDecision:
     """Return the strongest answer, the earliest of equals: deny, then a mandated ask, an ordinary ask, allow."""
-    for kind in (("deny", False), ("ask", True), ("ask", False)):
-        for answer in answers:
-            if (answer.effect, answer.mandated) == kind:
-                return answer
-    return answers[0]
+    return min(answers, key=lambda answer: (answer.effect != "deny", not answer.mandated, answer.effect == "allow"))
 
 
-# --- Persisted rules (gate 2.1) --------------------------------------------------------------------------------------
+def is_closed(answer: OracleDecision) -> bool:
+    """Return whether an answer is one that nothing but a person can change."""
+    return answer.effect == "deny" or answer.mandated
 
 
-def persisted_answer(
-    policy: OraclePolicy, context: OracleContext, call: JudgedCall, effect: CallEffect
-) -> OracleDecision:
-    """Return what the persisted rules say of one effect."""
-    names = [DEFAULT]
-    if context.group is not None and context.group != DEFAULT:
-        names = [context.group, DEFAULT]
+# --- Persisted rules (gate/order) ------------------------------------------------------------------------------------
 
-    missing = False
+
+def persisted_answers(policy: OraclePolicy, context: OracleContext, call: JudgedCall) -> list[OracleDecision]:
+    """Return what the persisted rules say of each effect."""
+    missing: OracleDecision | None = None
     rules: list[OracleRule] = []
-    for name in names:
+    for name in dict.fromkeys((context.group or DEFAULT, DEFAULT)):
+        group = policy.groups.get(name, ())
         if name not in policy.groups:
-            missing = True
-            continue
-        group = policy.groups[name]
+            missing = OracleDecision("ask", Code.GROUP_MISSING, mandated=True)
         if group is None:
-            return OracleDecision("deny", Code.POLICY_INVALID)
+            return [OracleDecision("deny", Code.POLICY_INVALID) for _ in call.effects]
         rules.extend(sorted(group, key=lambda rule: (rule.priority, rule.id)))
-
-    matching = [rule for rule in rules if rule_matches(rule, context, call, effect)]
-    exempt = not missing and is_memory_write(context, call)
-    answer = first_answer(matching, exempt=exempt)
-
-    if answer.effect == "deny":
-        return answer
-    if effect.command is not None or (
-        effect.cls == EffectClass.EXECUTE
-        and any(
-            rule.command and rule.action != "allow" and rule_matches(replace(rule, command=None), context, call, effect)
-            for rule in rules
-        )
-    ):
-        return OracleDecision("ask", Code.COMMAND_UNREAD, mandated=True)
-    if missing:
-        return OracleDecision("ask", Code.GROUP_MISSING, mandated=True)
-    return answer
+    rules.sort(key=lambda rule: (not rule.mandatory, rule.mandatory and rule.action == "ask"))
+    rules = [r for r in rules if r.agent in (None, context.agent) and r.source in (None, context.source)]
+    exempt = missing is None and is_memory_write(context, call)
+    answers: list[OracleDecision] = []
+    own = NO_MATCH
+    for effect in call.effects:
+        if effect.command is None:
+            answer = plain_answer(rules, call, effect, exempt)
+        elif effect.found is None:
+            answer = own = command_answer(rules, call, effect.command)
+        else:
+            answer = found_answer(rules, call, effect, own)
+        answers.append(answer if missing is None or answer.effect == "deny" or answer == UNREAD else missing)
+    return answers
 
 
-def first_answer(matching: Sequence[OracleRule], *, exempt: bool) -> OracleDecision:
-    """Return the answer of rules that all match, in order: mandatory ones, the memory exception, the first match."""
-    for action in ("deny", "ask"):
-        for rule in matching:
-            if rule.mandatory and rule.action == action:
-                return answer_of(rule)
-    if exempt:
-        return OracleDecision("allow", Code.MEMORY_EXCEPTION)
-    for rule in matching:
-        return answer_of(rule)
-    return OracleDecision("ask", Code.NO_MATCH)
+def plain_answer(rules: Rules, call: JudgedCall, effect: CallEffect, exempt: bool) -> OracleDecision:
+    """Return the answer to an effect that is no command's: mandatory rules, the memory exception, the first match."""
+    speaking = [rule for rule in rules if speaks(rule, call, call.call.tool, effect, None)]
+    answers = [answer_of(rule) for rule in speaking if not rule.command and (rule.mandatory or not exempt)]
+    answer = [*answers, OracleDecision("allow", Code.MEMORY_EXCEPTION) if exempt else NO_MATCH][0]
+    strict = any(rule.command and rule.action != "allow" for rule in speaking)
+    return UNREAD if effect.cls == EffectClass.EXECUTE and strict and answer.effect != "deny" else answer
 
 
 def answer_of(rule: OracleRule) -> OracleDecision:
     """Return what a rule says once it decides."""
-    mandated = rule.mandatory and rule.action == "ask"
-    return OracleDecision(rule.action, Code.RULE, mandated, (rule.group, rule.id))
+    return OracleDecision(rule.action, Code.RULE, rule.mandatory and rule.action == "ask", (rule.group, rule.id))
 
 
-def rule_matches(rule: OracleRule, context: OracleContext, call: JudgedCall, effect: CallEffect) -> bool:
-    """Return whether every condition of a rule holds for one effect."""
-    if rule.agent not in (None, context.agent) or rule.source not in (None, context.source):
+def speaks(rule: OracleRule, call: JudgedCall, tool: str, effect: CallEffect, key: str | None) -> bool:
+    """Return whether a rule, but for its command, speaks of one effect as a tool of this name would have it."""
+    key = key or (effect.stamp.key if effect.stamp is not None else None)
+    if rule.path is not None and (key is None or not pattern_covers(rule.path, key)):
         return False
-    if rule.command is not None:
-        # There is no command, or there is one that nobody has read: nothing to hold the condition against.
-        return False
-    if rule.path is not None and (effect.stamp is None or not pattern_covers(rule.path, effect.stamp.key)):
-        return False
-    return tool_matches(rule, call, effect)
-
-
-def tool_matches(rule: OracleRule, call: JudgedCall, effect: CallEffect) -> bool:
-    """Return whether a rule's tool pattern reaches one effect of a call (gate 2.0)."""
-    named = tool_glob_matches(rule.tool, call.call.tool)
+    named = glob_matches(rule.tool, tool)
     if rule.action == "allow" and not call.declared:
         # An undeclared tool has its effects for deny and for ask; an allow needs it named, and `*` alone names nothing.
         return named and rule.tool.strip("*") != ""
@@ -210,50 +155,106 @@ def tool_matches(rule: OracleRule, call: JudgedCall, effect: CallEffect) -> bool
 
 def is_memory_write(context: OracleContext, call: JudgedCall) -> bool:
     """Return whether a built-in tool that writes, and may read, has its every target under the `memory/` there."""
-    if not call.builtin:
+    memory = context.workspace + "/memory"
+    inside = [e.stamp is not None and e.stamp.links <= 1 and is_under(e.stamp.key, memory) for e in call.effects]
+    classes = {effect.cls for effect in call.effects}
+    both = {EffectClass.READ, EffectClass.WRITE}
+    return call.builtin and all(inside) and EffectClass.WRITE in classes and classes <= both
+
+
+# --- Commands (gate/commands) ----------------------------------------------------------------------------------------
+
+
+def command_answer(rules: Rules, call: JudgedCall, command: Command) -> OracleDecision:
+    """Return the answer to running one simple command."""
+    others = [e.command for e in call.effects if e.command is not None and e.found is None and not e.command.inert]
+    aside = command.inert and len(others) > 0
+    run = CallEffect(EffectClass.EXECUTE)
+    speaking = [rule for rule in rules if speaks(rule, call, call.call.tool, run, None)]
+    fitting = [rule for rule in speaking if not rule.command or fits(rule, command, named=aside)]
+    answer = answer_of(fitting[0]) if fitting else NO_MATCH
+    if aside:
+        # Beside another command it needs no rule, and one that does not name it says nothing of it.
+        named = [answer_of(rule) for rule in fitting if rule.command]
+        refused = named and named[0].effect != "allow"
+        answer = named[0] if refused else OracleDecision("allow", Code.NOTHING_BY_ITSELF)
+    if answer.effect == "deny":
+        return answer
+    pattern = (fitting[0].command or "") if fitting and fitting[0].action == "allow" else ""
+    unset = command.needs - {word.split("=")[0] for word in pattern.split() if "=" in word}
+    return UNREAD if command.unread or unset else answer
+
+
+def found_answer(rules: Rules, call: JudgedCall, effect: CallEffect, own: OracleDecision) -> OracleDecision:
+    """Return the answer to what a command was found to do; `own` is the answer to the command."""
+    rule = rule_about(rules, call, effect, None)
+    answer = answer_of(rule) if rule is not None else NO_MATCH if effect.cls == EffectClass.WRITE else own
+    closed = answer if rule is not None and is_closed(answer) else None
+    if effect.below is not None and closed is None:
+        below = [rule_about(rules, call, effect, key) for key in effect.below.keys]
+        refusing = [(r.group, r.id) for r in below if r is not None and is_closed(answer_of(r))]
+        if refusing or not effect.below.complete:
+            code = Code.COVERS_REFUSED if refusing else Code.COVERS_TOO_MUCH
+            closed = OracleDecision("ask", code, True, refusing[0] if refusing else None)
+    if effect.found == Weight.SURE:
+        return closed or answer
+    if closed is not None and effect.cls == EffectClass.WRITE:
+        return OracleDecision("ask", Code.MAY_WRITE_CLOSED, True, closed.rule)
+    return closed or own
+
+
+def rule_about(rules: Rules, call: JudgedCall, effect: CallEffect, key: str | None) -> OracleRule | None:
+    """Return the rule that speaks of what a command does, to the path with this key if one is given."""
+    as_builtin = {EffectClass.READ: "read_file", EffectClass.WRITE: "write_file"}
+    for rule in rules:
+        tools = (as_builtin.get(effect.cls or EffectClass.EXECUTE, ""), call.call.tool, "execute_cmd")
+        first, *others = [speaks(rule, call, tool, effect, key) for tool in tools]
+        itself = others[0] or (others[1] and rule.action != "allow")
+        if rule.command:
+            if rule.path and (first or itself) and effect.command and fits(rule, effect.command, named=False):
+                return rule
+        elif first or (itself and rule.path and rule.action != "allow"):
+            reading = rule.path is not None or (rule.action == "deny" and rule.tool in ("@read", "read_file"))
+            about_it = rule.tool == "@network" if effect.cls == EffectClass.NETWORK else reading
+            if effect.cls == EffectClass.WRITE or about_it:
+                return rule
+            if rule.action == "allow":
+                return None
+    return None
+
+
+def fits(rule: OracleRule, command: Command, *, named: bool) -> bool:
+    """Return whether the rule's pattern of plain words fits the command; `named`: only where it names the program."""
+    words = (rule.command or "").split()
+    assigned = [(word.split("=")[0], word.split("=")[1]) for word in words if "=" in word]
+    program, *rest = [word for word in words if "=" not in word]
+    if named and "*" in program:
         return False
-    for effect in call.effects:
-        if effect.cls not in (EffectClass.READ, EffectClass.WRITE):
-            return False
-        if effect.stamp is None or effect.stamp.links > 1:
-            return False
-        if not is_under(effect.stamp.key, context.workspace + "/memory"):
-            return False
-    return any(effect.cls == EffectClass.WRITE for effect in call.effects)
+    if set("".join(words)) == {"*"}:
+        return True  # every command, one whose program is not known too
+    at_place = "/" in program and glob_matches(program, command.place + command.program)
+    by_name = command.program != "" and glob_matches(program.split("/")[-1], command.program)
+    n = ends(rest or ["*"], command.words, "*", lambda sign, word: word is not None and glob_matches(sign, word))
+    if rule.action != "allow":
+        return (at_place or by_name) and set(assigned) <= set(command.assignments) and len(n) > 0
+    same = all(dict(command.assignments).get(name) == value for name, value in assigned)
+    return (at_place or (by_name and command.place == "")) and same and len(command.words) in n
 
 
-# --- Relaxation (gate 2.3) -------------------------------------------------------------------------------------------
-
-
-def relaxed_answer(
-    context: OracleContext, call: JudgedCall, effect: CallEffect, answer: OracleDecision
-) -> OracleDecision:
-    """Return the answer for one effect after the filesystem fast path; only an ordinary ask is ever changed."""
-    if answer.effect != "ask" or answer.mandated or effect.stamp is None:
+def relaxed(asking: OracleContext, call: JudgedCall, effect: CallEffect, answer: OracleDecision) -> OracleDecision:
+    """Return the answer for one effect after the grants: they change an ordinary ask about a tool that is declared."""
+    if answer.effect != "ask" or answer.mandated or effect.stamp is None or not call.declared:
         return answer
-    if not call.declared:
-        # Nobody has said that this tool reads or writes, so it is neither a read tool nor a write tool.
-        return answer
-    if effect.cls == EffectClass.READ and is_read_allowed(context, effect.stamp.key):
+    may_read = (asking.working_directory, *asking.reads, *asking.writes)
+    if effect.cls == EffectClass.READ and any(is_under(effect.stamp.key, root) for root in may_read):
         return OracleDecision("allow", Code.READ_GRANT)
-    if effect.cls == EffectClass.WRITE and is_write_allowed(context, effect.stamp.key):
-        if effect.stamp.links > 1:
-            return replace(answer, code=Code.FILE_HAS_LINKS)
-        return OracleDecision("allow", Code.WRITE_GRANT)
+    if effect.cls == EffectClass.WRITE and any(is_under(effect.stamp.key, root) for root in asking.writes):
+        linked = effect.stamp.links > 1
+        return replace(answer, code=Code.FILE_HAS_LINKS) if linked else OracleDecision("allow", Code.WRITE_GRANT)
     return answer
 
 
-def is_read_allowed(context: OracleContext, path: str) -> bool:
-    """Return whether a path lies under the working directory (its `docs/` and `skills/` too) or under any grant."""
-    return any(is_under(path, root) for root in (context.working_directory, *context.reads, *context.writes))
-
-
-def is_write_allowed(context: OracleContext, path: str) -> bool:
-    """Return whether a path lies under a write grant."""
-    return any(is_under(path, directory) for directory in context.writes)
-
-
-# --- Paths and patterns (ground 1.3) ---------------------------------------------------------------------------------
+# --- Paths and patterns (ground/patterns) ----------------------------------------------------------------------------
 
 
 def components(path: str) -> list[str]:
@@ -269,20 +270,19 @@ def is_under(path: str, directory: str) -> bool:
 
 def pattern_covers(pattern: str, path: str) -> bool:
     """Return whether a path pattern matches a path or a directory above it: any first few of the path's components."""
-    return len(ends(components(pattern), components(path), "**", component_matches)) > 0
+
+    def fits_name(part: str, name: str) -> bool:
+        return len(name) in ends(part, name, "*", lambda sign, character: sign in ("?", character))
+
+    return len(ends(components(pattern), components(path), "**", fits_name)) > 0
 
 
-def component_matches(pattern: str, name: str) -> bool:
-    """Return whether one component of a pattern matches one name: `*` any characters, `?` one, the rest itself."""
-    return len(name) in ends(pattern, name, "*", lambda sign, character: sign in ("?", character))
+def glob_matches(pattern: str, text: str) -> bool:
+    """Return whether the pattern of a tool's name or of a word matches: `*` any characters, the rest itself."""
+    return len(text) in ends(pattern, text, "*", lambda sign, character: sign == character)
 
 
-def tool_glob_matches(pattern: str, tool: str) -> bool:
-    """Return whether a tool pattern matches a tool's name: `*` any characters, the rest itself."""
-    return len(tool) in ends(pattern, tool, "*", lambda sign, character: sign == character)
-
-
-def ends(pattern: Sequence[str], items: Sequence[str], any_number: str, one: Callable[[str, str], bool]) -> set[int]:
+def ends(pattern: Sequence[str], items: Sequence[Item], any_number: str, one: Callable[[str, Item], bool]) -> set[int]:
     """Return every n for which the whole pattern matches exactly the first n items.
 
     A part of the pattern equal to `any_number` matches any number of items, none too; another part matches one item,

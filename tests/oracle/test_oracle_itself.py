@@ -4,80 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from stanch.values.call import CallEffect, Command, EffectClass, JudgedCall, Stamp, ToolCall
+from stanch.values.call import EffectClass
 from stanch.values.reason import Code
-from tests.oracle.oracle import (
-    EffectWord,
-    OracleContext,
-    OracleDecision,
-    OraclePolicy,
-    OracleRule,
-    decide,
-    is_under,
-    pattern_covers,
-    tool_glob_matches,
+from tests.oracle.oracle import OracleDecision, OraclePolicy, decide, glob_matches, is_under, pattern_covers
+from tests.oracle.written import (
+    EXECUTE,
+    NETWORK,
+    NO_MATCH,
+    READ,
+    WRITE,
+    allowed,
+    asked,
+    call,
+    context,
+    default,
+    denied,
+    on,
+    refused,
+    rule,
 )
-
-READ, WRITE, EXECUTE, NETWORK = EffectClass.READ, EffectClass.WRITE, EffectClass.EXECUTE, EffectClass.NETWORK
-
-
-def rule(
-    tool: str,
-    action: EffectWord,
-    *,
-    id: int = 1,  # noqa: A002
-    group: str = "default",
-    priority: int = 100,
-    path: str | None = None,
-    command: str | None = None,
-    agent: str | None = None,
-    source: str | None = None,
-    mandatory: bool = False,
-) -> OracleRule:
-    return OracleRule(id, group, tool, action, priority, path, command, agent, source, mandatory)
-
-
-def on(cls: EffectClass, path: str | None = None, *, links: int = 1, command: bool = False) -> CallEffect:
-    stamp = None if path is None else Stamp(requested=path, path=path, key=path, links=links)
-    return CallEffect(cls, argument="path", stamp=stamp, command=command)
-
-
-def refused(cls: EffectClass, code: Code) -> CallEffect:
-    return CallEffect(cls, argument="path", stamp=Stamp(requested="x", refusal=code))
-
-
-def call(tool: str, *effects: CallEffect, declared: bool = True, builtin: bool = False) -> JudgedCall:
-    return JudgedCall(ToolCall(tool, {}), effects, declared=declared, builtin=builtin)
-
-
-def context(
-    *,
-    group: str | None = None,
-    agent: str | None = None,
-    source: str | None = None,
-    reads: tuple[str, ...] = (),
-    writes: tuple[str, ...] = (),
-) -> OracleContext:
-    return OracleContext(group, agent, source, reads, writes, working_directory="/w", workspace="/w")
-
-
-def default(*rules: OracleRule) -> OraclePolicy:
-    return OraclePolicy({"default": rules})
-
-
-def denied(rule_id: int = 1, group: str = "default") -> OracleDecision:
-    return OracleDecision("deny", Code.RULE, False, (group, rule_id))
-
-
-def asked(rule_id: int = 1, group: str = "default", *, mandated: bool = False) -> OracleDecision:
-    return OracleDecision("ask", Code.RULE, mandated, (group, rule_id))
-
-
-def allowed(rule_id: int = 1, group: str = "default") -> OracleDecision:
-    return OracleDecision("allow", Code.RULE, False, (group, rule_id))
-
-
-NO_MATCH = OracleDecision("ask", Code.NO_MATCH)
 
 # --- Patterns and paths (ground 1.3) ---------------------------------------------------------------------------------
 
@@ -130,7 +75,7 @@ def test_a_directory_is_under_itself_and_a_longer_name_is_not() -> None:
     ],
 )
 def test_tool_pattern(pattern: str, tool: str, matches: bool) -> None:
-    assert tool_glob_matches(pattern, tool) is matches
+    assert glob_matches(pattern, tool) is matches
 
 
 # --- Order (gate 2.1) ------------------------------------------------------------------------------------------------
@@ -243,17 +188,6 @@ def test_an_undeclared_tool_is_denied_by_class_but_allowed_only_by_name() -> Non
     assert decide(default(*allows), context(), unknown) == NO_MATCH
     assert decide(default(rule("mystery", "allow")), context(), unknown) == allowed()
     assert decide(default(rule("mystery", "allow", path="/y")), context(), unknown) == NO_MATCH
-
-
-# --- Commands (gate 2.7) ---------------------------------------------------------------------------------------------
-
-
-def test_an_unread_command_is_a_mandated_ask_unless_a_deny_speaks() -> None:
-    run = call("execute_cmd", on(EXECUTE, command=Command("")), builtin=True)
-    unread = OracleDecision("ask", Code.COMMAND_UNREAD, mandated=True)
-    assert decide(default(rule("execute_cmd", "allow")), context(), run) == unread
-    assert decide(default(rule("execute_cmd", "deny", command="rm *")), context(), run) == unread
-    assert decide(default(rule("@execute", "deny")), context(), run) == denied()
 
 
 # --- The memory exception (gate 2.1) ---------------------------------------------------------------------------------

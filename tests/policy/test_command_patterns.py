@@ -1,7 +1,6 @@
 """Does the pattern of a rule fit a command in every form that it can be written in, and no other command?
 
-In the tables a command's words stand as they are after quote removal. `?` is a word that is not known, `|` ends the
-words before the subcommand, and `!` ends such words where they change what the subcommand does.
+In the tables `?` is a word that is not known, `|` ends the words before the subcommand, `!` those that change it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stanch.paths.pattern import glob
-from stanch.policy.shell.matching import command_pattern, too_wide
+from stanch.policy.shell.matching import command_pattern
+from stanch.policy.shell.width import too_wide
 from stanch.values.call import Command
 
 TAKES = {
@@ -392,7 +392,7 @@ def test_a_long_command_takes_steps_in_proportion(monkeypatch: pytest.MonkeyPatc
     def counted(wanted: str) -> Callable[[str], bool]:
         return lambda value: next(tried) >= 0 and glob(wanted)(value)
 
-    monkeypatch.setattr("stanch.policy.shell.matching.glob", counted)
+    monkeypatch.setattr("stanch.policy.shell.options.glob", counted)
     pattern = command_pattern(text)
     words = ("-a", "x", "x", "xx", "-abc") * 1000
     long = Command("", "p", words=words, known=known, takes=frozenset({"-a"}))

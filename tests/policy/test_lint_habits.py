@@ -54,6 +54,11 @@ def test_a_name_that_people_give_is_not(path: str) -> None:
         ("Read(src/**)", 'write tool = "Read" and path = "src/**"'),
         ("Read(//etc/hosts)", 'write tool = "Read" and path = "/etc/hosts"'),
         ("Bash(git log:*)", 'write tool = "Bash" and command = "git log *"'),
+        ("Bash(git push:*)", 'command = "git push *"'),
+        ("Bash(npm:*)", 'command = "npm *"'),
+        ("Bash(ls -la)", 'command = "ls -la"'),
+        ('Bash(echo "a b":*)', """command = 'echo "a b" *'"""),
+        ("Bash(a && b)", "\"a && b\" is no pattern: '&' joins, redirects or nests commands"),
         ("Bash(make test)", 'write tool = "Bash" and command = "make test"'),
         ("Bash(*)", 'write tool = "Bash"'),
         ("WebFetch(domain:example.com)", 'write tool = "WebFetch"; of its arguments a rule sees only paths'),
@@ -79,13 +84,13 @@ def test_an_odd_name_of_a_tool_is_not(tool: str) -> None:
     assert lint(policy_of(rules(rule("docs/read.md", "ask")) + declared)) == []
 
 
-UNREAD = [
+ALL_COMMANDS = [
     rule("Bash", "allow"),
     rule("execute_cmd", "allow", agent="x"),
     rule("exec_*", "allow"),
     rule("@execute", "allow"),
 ]
-READ = [
+FEWER = [
     rule("Bash", "ask"),
     rule("execute_cmd", "allow", command="git log *"),
     rule("Bash", "deny", command="rm *"),
@@ -99,16 +104,15 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize("row", UNREAD, ids=str)
-def test_an_allow_of_commands_alone_is_found(row: dict[str, Any]) -> None:
-    (one,) = found(rules(row), FindingKind.NEVER_ALLOWS)
-    assert "never allows" in one.message
-    assert "commands are not read yet, so every one asks" in one.message
+@pytest.mark.parametrize("row", ALL_COMMANDS, ids=str)
+def test_an_allow_of_all_commands_is_noted(row: dict[str, Any]) -> None:
+    (one,) = found(rules(row), FindingKind.ALLOWS_ALL)
+    assert "allows every command that can be read, whatever it runs; with 'command' a rule names those" in one.message
 
 
-@pytest.mark.parametrize("row", READ, ids=str)
+@pytest.mark.parametrize("row", FEWER, ids=str)
 def test_an_allow_of_anything_else_is_not(row: dict[str, Any]) -> None:
-    assert found(rules(row), FindingKind.NEVER_ALLOWS) == []
+    assert found(rules(row), FindingKind.ALLOWS_ALL) == []
 
 
 GUARD = rule("@read", "deny", "secrets", mandatory=True)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from stanch.policy.index import RuleIndex
 from stanch.policy.losers import Contest, contest
 from stanch.policy.rule import Rule
-from stanch.values.call import CallEffect, Command, EffectClass, Stamp
+from stanch.values.call import CallEffect, EffectClass, Stamp
 from stanch.values.decision import Effect
 from stanch.values.reason import Code
 from tests.policy.test_lint import policy_of, rule, rules
 
 
-def held(
-    *rows: dict[str, object], path: str | None = "/w/docs/a", folded: bool = False, command: bool = False
-) -> Contest:
-    """The contest of the rules for a call of `read_file`, or of `execute_cmd` where there is no path."""
+def held(*rows: dict[str, object], path: str | None = "/w/docs/a", folded: bool = False) -> Contest:
+    """The contest of the rules for a call of `read_file`, or of `run_code` where there is no path."""
     index = RuleIndex(policy_of(rules(*rows)).groups["default"].rules)
     if path is None:
-        effect = CallEffect(EffectClass.EXECUTE, "command", None, command)
-        return contest(index, "execute_cmd", effect, declared=True, agent="x", source=None)
+        effect = CallEffect(EffectClass.EXECUTE)
+        return contest(index, "run_code", effect, declared=True, agent="x", source=None)
     effect = CallEffect(EffectClass.READ, "path", Stamp(path, path, path, folded))
     return contest(index, "read_file", effect, declared=True, agent="x", source="cli")
 
@@ -73,15 +71,15 @@ def test_the_nearest_paths_are_kept_where_there_are_many() -> None:
     assert found.nearly[-1].rule.path == "docs/b"
 
 
-def test_commands_and_effects_without_a_path() -> None:
-    rows = [rule("execute_cmd", "allow", command="git *"), rule("@execute", "deny", "docs"), rule("@execute", "ask")]
-    found = held(*rows, path=None, command=Command(""))
+def test_effects_without_a_path_or_a_command() -> None:
+    rows = [rule("@execute", "allow", command="git *"), rule("@execute", "deny", "docs"), rule("@execute", "ask")]
+    found = held(*rows, path=None)
     assert found.first is not None
     assert [(one.rule.id, one.condition, one.why) for one in found.nearly] == [
-        (1, "command", "holds for the command git * only, and shell commands are not read yet"),
         (2, "path", "has a path condition, and this effect touches no path"),
-    ][::-1]
-    assert "this effect runs no command" in held(*rows, path=None).nearly[-1].why
+        (1, "command", "holds for the command git * only, and this effect runs no command"),
+    ]
+    assert held(*rows).nearly == ()
 
 
 def test_letter_case_is_ignored_where_the_file_system_ignores_it() -> None:

@@ -42,7 +42,8 @@ def _targets(tool: str, arguments: Any, base: str = BASE) -> list[tuple[str | No
         ("list_files", {"path": ""}, [("read", ".")]),
         ("grep_files", {"pattern": "x", "path": "src"}, [("read", "src")]),
         ("ask_user", {"question": "/etc/passwd?"}, [(None, "")]),
-        ("execute_cmd", {"command": "ls"}, [("execute", "")]),
+        ("execute_cmd", {"command": "ls"}, [("execute", ""), ("read", ".")]),
+        ("execute_cmd", {"command": "date"}, [("execute", "")]),
         ("run_code", {"code": "1"}, [("execute", "")]),
         ("Read", {"file_path": "a", "path": "b"}, [("read", "a"), ("read", "b")]),
         ("NotebookEdit", {"notebook_path": "n.ipynb"}, [("read", "n.ipynb"), ("write", "n.ipynb")]),
@@ -63,7 +64,7 @@ def _targets(tool: str, arguments: Any, base: str = BASE) -> list[tuple[str | No
             {"source": "a", "destination": "b"},
             [("read", "a"), ("write", "a"), ("write", "b")],
         ),
-        ("shell", {"command": ["bash", "-lc", "ls"]}, [("execute", "")]),
+        ("shell", {"command": ["bash", "-lc", "ls a"]}, [("execute", ""), ("execute", ""), ("read", "a")]),
     ],
 )
 def test_a_known_tools_targets(tool: str, arguments: Any, targets: list[tuple[str | None, str]]) -> None:

@@ -33,6 +33,9 @@ class StillWorld:
     def is_file(self, path: str, base: str) -> bool:
         return True
 
+    def is_dir(self, path: str, base: str) -> bool:
+        return False
+
     def real(self, path: str) -> str:
         return path
 
@@ -48,7 +51,7 @@ def effects_of(line: str) -> list[str]:
     found = []
     for number, part in enumerate(read(line, CWD, StillWorld(), verbs())):
         command = part.command
-        if number or command.program != line.split()[0]:
+        if number or command.program != line.split(maxsplit=1)[0]:
             found.append(f"run {command.text}")
             if command.assignments:
                 found.append("run " + command.text.split(" ", len(command.assignments))[-1])

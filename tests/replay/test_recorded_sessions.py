@@ -72,9 +72,36 @@ def test_a_call_works_in_the_directory_of_its_record() -> None:
     [("codex-basic.jsonl", 4), ("codex-v50.jsonl", 1), ("codex-v79.jsonl", 1), ("codex-code-mode.jsonl", 2)],
 )
 def test_a_shell_call_works_in_its_own_workdir(name: str, at: int) -> None:
-    calls = found(DATA / name)[0]
-    assert calls[at].cwd == "/repo/app/docs"
-    assert {call.cwd for call in calls if call is not calls[at]} == {"/repo/app"}
+    rows = report_of(DATA / name).rows
+    assert {row.call.cwd for row in rows} == {"/repo/app"}
+    assert rows[at].cwd == "/repo/app/docs"
+    assert {row.cwd for row in rows if row is not rows[at]} == {"/repo/app"}
+    (read,) = [one["path"] for one in rows[at].answer["effects"] if one["found"]]
+    assert read == "/repo/app/docs/x.md"
+
+
+@pytest.mark.parametrize("tool", ["exec_command", "shell", "local_shell", "Bash", "bash", "shell_command"])
+def test_a_relative_workdir_is_read_against_the_session_once(tool: str, tmp_path: Path) -> None:
+    argument = "cmd" if tool == "exec_command" else "command"
+    meta = {"type": "session_meta", "payload": {"id": "s", "cwd": str(tmp_path)}}
+    given = json.dumps({argument: "cat x.md", "workdir": "docs"})
+    item = {"type": "function_call", "call_id": "c", "name": tool, "arguments": given}
+    lines = [meta, {"type": "response_item", "payload": item}]
+    (row,) = report_of(write(tmp_path / "s.jsonl", lines)).rows
+    assert row.cwd == f"{tmp_path}/docs"
+    assert [one["path"] for one in row.answer["effects"]] == [None, f"{tmp_path}/docs/x.md"]
+
+
+def test_a_workdir_counts_for_a_tool_that_the_policy_describes_itself(tmp_path: Path) -> None:
+    policy = tmp_path / "stanch.toml"
+    effects = '[{ class = "execute", argument = "command" }]'
+    policy.write_text(f"version = 1\n[tools.shell]\neffects = {effects}\n", "utf-8")
+    meta = {"type": "session_meta", "payload": {"id": "s", "cwd": str(tmp_path)}}
+    given = json.dumps({"command": "cat x.md", "workdir": "docs"})
+    item = {"type": "function_call", "call_id": "c", "name": "shell", "arguments": given}
+    file = write(tmp_path / "s.jsonl", [meta, {"type": "response_item", "payload": item}])
+    (row,) = report_of(file, policy=policy).rows
+    assert [one["path"] for one in row.answer["effects"]] == [None, f"{tmp_path}/docs/x.md"]
 
 
 def test_subagents_are_marked_whether_in_the_file_or_beside_it() -> None:
@@ -134,18 +161,19 @@ def test_messages_may_stand_one_to_a_line(name: str, tmp_path: Path) -> None:
 
 
 def test_the_directory_that_a_harness_told_its_model_is_the_call_s() -> None:
-    calls = found(DATA / "openai-responses.json")[0]
-    assert {call.cwd for call in calls} == {"/repo/app", "/repo/app/docs"}
+    rows = report_of(DATA / "openai-responses.json").rows
+    assert {row.call.cwd for row in rows} == {"/repo/app"}
+    assert {row.cwd for row in rows} == {"/repo/app", "/repo/app/docs"}
 
 
 ANSWERS = {
-    "claude-code-basic.jsonl": "allow deny deny allow allow ask ask allow ask ask ask ask ask allow allow allow ask",
+    "claude-code-basic.jsonl": "allow deny deny allow allow ask ask allow ask ask ask deny ask allow allow allow ask",
     "claude-code-subagent.jsonl": "ask ask allow allow deny ask allow allow",
     "claude-code-v1.jsonl": "allow allow allow ask allow deny ask ask ask allow",
     "claude-code-resumed.jsonl": "allow allow allow allow",
-    "codex-basic.jsonl": "ask ask ask ask ask ask allow ask ask",
-    "codex-code-mode.jsonl": "ask ask ask ask ask",
-    "codex-v50.jsonl": "ask ask ask ask allow ask",
+    "codex-basic.jsonl": "ask deny ask ask ask ask allow ask ask",
+    "codex-code-mode.jsonl": "ask deny ask ask ask",
+    "codex-v50.jsonl": "deny ask ask ask allow ask",
 }
 
 
@@ -164,10 +192,22 @@ def test_the_two_tellings_of_one_session_get_the_same_answers(tmp_path: Path, mo
     one = report_of(DATA / "claude-code-basic.jsonl", policy=policy)
     other = report_of(DATA / "anthropic-messages.json", policy=policy)
     assert [(row.effect, row.reason.code) for row in one.rows] == [(row.effect, row.reason.code) for row in other.rows]
-    assert one.count(Effect.DENY) == 2
+    assert one.count(Effect.DENY) == 4
 
 
 def test_the_sample_is_a_recording() -> None:
     recorded = DATA / "claude-code-basic.jsonl"
     assert (SAMPLE / "claude-code.jsonl").read_bytes() == recorded.read_bytes()
     assert (SAMPLE / "claude-code.meta.toml").read_bytes() == recorded.with_suffix(".meta.toml").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["claude-code-basic.jsonl", "codex-basic.jsonl", "codex-v50.jsonl", "codex-v79.jsonl"])
+def test_a_command_is_judged_by_what_it_does(name: str) -> None:
+    report = report_of(DATA / name, policy=SAMPLE / "stanch.toml")
+    commands = [row for row in report.rows if any(one["part"] for one in row.answer["effects"])]
+    secret = [row for row in commands if "secrets/api.key" in row.asked]
+    assert secret
+    for row in secret:
+        assert (row.effect, row.reason.subject) == (Effect.DENY, "/repo/app/secrets/api.key")
+    unread = [row for row in commands if row.reason.code.value == "command_unread"]
+    assert {row.asked.split()[0] for row in unread} <= {"sleep", "data/towns.csv"}

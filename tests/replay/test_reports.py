@@ -76,7 +76,7 @@ def test_the_json_has_the_promised_shape() -> None:
             assert {"class", "path", "requested", "effect", "reason"} <= set(effect)
     assert value["withheld"] is None
     assert any("withheld" in note for note in value["notes"])
-    assert value["questions"] == 7
+    assert value["questions"] == 5
     assert value["files"] == [
         {"file": str(DATA / NAME), "kind": "Claude Code session", "calls": 17, "repeated": 0, "workspace": "/repo/app"}
     ]
@@ -111,12 +111,12 @@ def test_rules_and_reasons_without_one_stand_in_one_list_the_most_asked_first() 
     assert sum(tally.total for tally in found) == len(report.rows)
     assert [tally.order for tally in found] == sorted(tally.order for tally in found)
     _, _, listed = shown(report).partition("by rule, or by reason where no rule spoke\n")
-    assert listed.splitlines()[0] == "      5  command unread  5 asked"
+    assert listed.splitlines()[0] == "      3  default 9: ask * (stanch.toml:57)  3 asked"
     assert listed.splitlines()[1].startswith("      1  default 6: ask @write (stanch.toml:44)  1 asked")
     assert "by reason" not in listed
     text = "".join(page(report))
     assert "<h2>What decided</h2>" in text
-    assert text.index("command unread <") < text.index("ask @write <")
+    assert text.index("ask * <") < text.index("ask @write <")
 
 
 def test_what_is_said_in_text_is_what_is_said_in_json() -> None:
@@ -207,3 +207,29 @@ def test_a_person_is_shown_what_is_touched_not_what_is_written(arguments: dict[s
 def test_what_is_shown_of_a_call_is_never_long() -> None:
     assert len(asked({"command": "x" * 10 * LIMIT})) == LIMIT
     assert len(asked({"anything": "x" * 10 * LIMIT})) < 500
+
+
+def test_a_command_is_shown_part_by_part_in_every_form() -> None:
+    report = report_of(DATA / NAME, policy=SAMPLE / "stanch.toml")
+    (row,) = [row for row in report.rows if row.asked.startswith("cat ../secrets")]
+    effects = row.json()["effects"]
+    assert [(one["part"], one["command"], one["class"], one["found"], one["path"]) for one in effects] == [
+        (1, "cat ../secrets/api.key", "execute", None, None),
+        (1, "cat ../secrets/api.key", "read", "sure", "/repo/app/secrets/api.key"),
+        (2, "wc -c", "execute", None, None),
+    ]
+    _, _, below = shown(report).partition("cat ../secrets/api.key | wc -c  line 61\n")
+    assert [line.rstrip() for line in below.splitlines()[1:4]] == [
+        "           1  ask    cat ../secrets/api.key  rule 9 (ask *)",
+        "         →      deny   read /repo/app/secrets/api.key  decides",
+        "           2  ask    wc -c  rule 9 (ask *)",
+    ]
+    text = "".join(page(report))
+    assert '<tr class="decides"><td>read</td><td><code>/repo/app/secrets/api.key</code></td>' in text
+    assert "<td>2  runs</td><td><code>wc -c</code></td>" in text
+
+
+def test_a_command_of_one_part_that_touches_nothing_is_one_line() -> None:
+    text = shown(report_of(DATA / NAME, policy=SAMPLE / "stanch.toml"))
+    _, _, below = text.partition("git status --short  line 51\n")
+    assert below.splitlines()[1].startswith("  deny   Bash")

@@ -66,6 +66,11 @@ class CommandLineDoor:
         assert done.exit_code == (1 if found else 0)
         return [(one["line"], one["message"], one["warning"]) for one in found]
 
+    def findings(self, place: Place) -> list[tuple[int, str]]:
+        done = CliRunner().invoke(app, ["policy", "lint", str(place.real(place.policy)), "--json"])
+        found = json.loads(done.stdout)["findings"]
+        return [(int(one["place"].rpartition(":")[2]), one["message"]) for one in found]
+
     def opens(self, act: Open) -> Code | None:
         raise NotImplementedError
 
@@ -96,6 +101,9 @@ class RestDoor:
         )  # fmt: skip
 
     def problems(self, place: Place) -> list[tuple[int, str, bool]]:
+        raise NotImplementedError
+
+    def findings(self, place: Place) -> list[tuple[int, str]]:
         raise NotImplementedError
 
     def opens(self, act: Open) -> Code | None:

@@ -78,6 +78,9 @@ class Listening:
         self.heard += [(line, place.shown(message), warning) for line, message, warning in found]
         return found
 
+    def findings(self, place: Place) -> list[tuple[int, str]]:
+        return self.door.findings(place)
+
     def opens(self, act: Open) -> Code | None:
         return self.door.opens(act)
 

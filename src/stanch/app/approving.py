@@ -17,7 +17,7 @@ from stanch.app.asking import Answered, Asking, strictest
 from stanch.app.bypassing import Bypasses, BypassWish
 from stanch.app.diffs import diff_of
 from stanch.app.live import Live
-from stanch.app.scripts import scripts_of
+from stanch.app.script_digests import digests_of
 from stanch.explain import sentence
 from stanch.gate.approval import asks_of, covers
 from stanch.gate.fingerprint import fingerprint, same_arguments
@@ -99,7 +99,7 @@ class Approving:
             tool_category=judged.category,
             mcp_server=judged.server,
             diff=diff_of(judged),
-            scripts=scripts_of(judged),
+            scripts=digests_of(decision),
             fingerprint=self.fingerprint(line),
             created_at=now,
             expires_at=None if seconds is None else now + timedelta(seconds=seconds),
@@ -107,8 +107,8 @@ class Approving:
 
     def fingerprint(self, line: Sequence[Answered]) -> Fingerprint:
         """What the call is at this moment, for the session and its ancestors."""
-        judged = strictest(line).decision.call
-        return fingerprint(judged, [one.session.context for one in line], scripts_of(judged))
+        decision = strictest(line).decision
+        return fingerprint(decision, digests_of(decision), [one.session.context.described() for one in line])
 
     def _label(self, session: SessionRecord) -> str:
         """What the session is for, as a person knows it."""

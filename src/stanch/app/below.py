@@ -39,16 +39,19 @@ def look_below(directory: str, *, only: str = "", folders: bool = False, most: i
                 return None
             complete = False
             continue
-        with entries:
-            for entry in entries:
-                seen += 1
-                if seen > most:
-                    return Below(tuple(found), complete=False)
-                is_folder = entry.is_dir(follow_symlinks=False)
-                if is_folder:
-                    todo.append(entry.path)
-                if folders if is_folder else fits is None or fits(entry.name):
-                    found.append(unicodedata.normalize("NFC", entry.path))
+        try:
+            with entries:
+                for entry in entries:
+                    seen += 1
+                    if seen > most:
+                        return Below(tuple(found), complete=False)
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if is_folder:
+                        todo.append(entry.path)
+                    if folders if is_folder else fits is None or fits(entry.name):
+                        found.append(unicodedata.normalize("NFC", entry.path))
+        except OSError:  # a directory may open and still not be listed to its end
+            complete = False
     return Below(tuple(found), complete)
 
 

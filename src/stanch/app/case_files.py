@@ -197,7 +197,7 @@ class _Reader:
 
     def _load(self, row: Table) -> Iterator[Act]:
         load = self.take(row, "load", dict, "a table")
-        self.known(load, ("problems",), "'load'")
+        self.known(load, ("problems", "findings"), "'load'")
         problems = []
         for problem in self.tables(load, "problems"):
             self.known(problem, ("line", "says", "warning"), "a problem")
@@ -206,7 +206,11 @@ class _Reader:
                 self.take(problem, "warning", bool, "a boolean"),
             )
             problems.append((line, self.text(problem, "says"), bool(warning)))
-        yield Load(tuple(problems))
+        findings = []
+        for finding in self.tables(load, "findings"):
+            self.known(finding, ("line", "says"), "a finding")
+            findings.append((self.take(finding, "line", int, "a number"), self.text(finding, "says")))
+        yield Load(tuple(problems), tuple(findings))
 
     def _steps(self, row: Table) -> Iterator[Act]:
         for step in self.tables(row, "steps"):

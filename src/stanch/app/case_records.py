@@ -52,9 +52,13 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The problems that loading the policy must find, all of them: line (None: any), words of the message, warning."""
+    """The problems that loading the policy must find, all of them: line (None: any), words of the message, warning.
+
+    `findings` are what lint must say of it among other things: line and words.
+    """
 
     problems: tuple[tuple[int | None, str, bool], ...]
+    findings: tuple[tuple[int | None, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

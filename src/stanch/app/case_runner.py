@@ -23,6 +23,7 @@ from stanch.explain import sentence
 from stanch.paths import opening
 from stanch.policy import shapes
 from stanch.policy.building import context_of, grant_problems
+from stanch.policy.lint import line_of, lint
 from stanch.values.call import Stamp
 from stanch.values.decision import Decision
 from stanch.values.fault import BadCall, BadContext, BadInput, Fault
@@ -64,6 +65,9 @@ class Door(Protocol):
     def problems(self, place: Place) -> list[tuple[int, str, bool]]:
         """The line and message of everything wrong with the policy, and whether it is but a warning."""
 
+    def findings(self, place: Place) -> list[tuple[int, str]]:
+        """The line and message of everything that lint says of the policy."""
+
     def opens(self, act: Open) -> Code | None:
         """Opens what was judged last; the code of the refusal, None where it opened."""
 
@@ -86,6 +90,7 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
                     found += held(place, act.expected, door.judge(place, act), f"{act.tool} {_arguments(act.args)}: ")
                 case Load():
                     found += _loaded(act, door.problems(place), place)
+                    found += _linted(act, door.findings(place) if act.findings else [], place)
                 case Change():
                     place.change(act.tree)
                 case Open():
@@ -177,6 +182,15 @@ def _loaded(act: Load, problems: list[tuple[int, str, bool]], place: Place) -> l
     return found + [Mismatch("no further problem", f"line {line}: {place.shown(message)}") for line, message, _ in left]
 
 
+def _linted(act: Load, findings: list[tuple[int, str]], place: Place) -> list[Mismatch]:
+    found = []
+    for line, says in act.findings:
+        if not any(line in (None, at) and says in place.shown(message) for at, message in findings):
+            got = "; ".join(f"line {at}: {message}" for at, message in findings)
+            found.append(Mismatch(f"line {line}: ...{says}...", got or "no finding"))
+    return found
+
+
 class LibraryDoor:
     """The engine, asked in this process."""
 
@@ -206,6 +220,10 @@ class LibraryDoor:
     def problems(self, place: Place) -> list[tuple[int, str, bool]]:
         """What loading the policy found."""
         return [(one.line, one.message, one.warning) for one in self._engine(place).policy.problems]
+
+    def findings(self, place: Place) -> list[tuple[int, str]]:
+        """What lint says of the policy."""
+        return [(line_of(one.place), one.message) for one in lint(self._engine(place).policy)]
 
     def opens(self, act: Open) -> Code | None:
         """Opens the judged target and closes it again."""

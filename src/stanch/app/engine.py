@@ -13,6 +13,7 @@ from typing import Any, Final
 from stanch.app.foreign import LAYER_SECONDS, ask_within
 from stanch.app.session_rules import Who, rules_for
 from stanch.app.stamping import Stamper
+from stanch.app.tracing import Tracing
 from stanch.app.written import Written
 from stanch.gate.context import ContextSources, EffectiveContext, context_for
 from stanch.gate.decide import decide
@@ -26,7 +27,7 @@ from stanch.policy.rule import DEFAULT_GROUP, in_order
 from stanch.policy.walk import Record, Reply, Restamp, Standing, walk
 from stanch.values.call import EffectClass, JudgedCall, ToolCall
 from stanch.values.context import RunContext
-from stanch.values.decision import Answer, Decision, Effect, LayerStep
+from stanch.values.decision import Decision, Effect
 from stanch.values.fault import BadCall, BadContext, BadInput
 from stanch.values.identity import Source
 from stanch.values.reason import Code, LayerId
@@ -34,7 +35,6 @@ from stanch.values.reason import Code, LayerId
 Audit = Callable[[JudgedCall, Decision], None]
 INTEGRITY = Integrity()
 ANCHOR_SECONDS = 1.0
-_NEW = tuple.__new__  # WHY: half the cost of calling the named tuple, in the busiest place there is
 
 
 class _Unset:
@@ -219,47 +219,14 @@ class Session:
         self._policy = policy
 
     def _matters(self, tool: str, cls: EffectClass) -> bool:
-        return self._rules is not None and self._rules.may_refuse(tool, cls, declared=True)
+        rules = self._rules
+        return rules is not None and (rules.index.last_closing >= 0 or rules.may_refuse(tool, cls, declared=True))
 
     def _moved(self, cwd: str) -> str:
         stamp = self.engine.canonicaliser.stamp(cwd, self._base)
         if stamp.refusal is Code.PATH_UNREADABLE:
             raise BadCall(f"the directory of the call cannot be read: {stamp.detail}")
         return stamp.path
-
-
-class Tracing:
-    """Takes down what each layer said and how long it took; it is a walk's `record`."""
-
-    def __init__(self) -> None:
-        self._said: list[LayerStep] = []
-        self._last = time.perf_counter()
-
-    def __call__(self, layer: LayerId, said: Sequence[Answer | None], *, rewrote: bool = False) -> None:
-        """Takes down one layer's answer: its strongest, if any."""
-        now = time.perf_counter()
-        strongest = None
-        for answer in said:
-            if answer is not None and (strongest is None or answer.strength > strongest.strength):
-                strongest = answer
-        self._said.append(_NEW(LayerStep, (layer, True, strongest, (now - self._last) * 1e6, rewrote)))
-        self._last = now
-
-    def steps(self, relaxed: Sequence[Answer | None]) -> tuple[LayerStep, ...]:
-        """Every layer that was asked, as it was, with those that were not there, and relaxation where it spoke.
-
-        After a rewrite, the layers that were asked again stand again, behind the first round.
-        """
-        steps = self._said
-        asked = {step.layer for step in steps}
-        if len(asked) < len(ORDER):
-            absent = [step for step in _NOT_THERE if step.layer not in asked]
-            last_round = 1 + max((at for at, step in enumerate(steps) if step.rewrote), default=-1)
-            steps = [*steps[:last_round], *sorted([*steps[last_round:], *absent], key=_in_order)]
-        for answer in relaxed:
-            if answer is not None and answer.layer is LayerId.RELAXATION:
-                return (*steps, LayerStep(LayerId.RELAXATION, True, answer))
-        return tuple(steps)
 
 
 def _source(given: Source | str | None) -> Source | None:
@@ -299,11 +266,3 @@ def drive(
 
 def _is_broken(policy: Policy, scope: str) -> bool:
     return any(problem.scope == scope and not problem.warning for problem in policy.problems)
-
-
-_NOT_THERE = tuple(LayerStep(layer, False) for layer in ORDER)
-_PLACE = {layer: place for place, layer in enumerate(LayerId)}
-
-
-def _in_order(step: LayerStep) -> int:
-    return _PLACE[step.layer]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stanch.app.loading import canonical_home, engine_for, read_document
+from stanch.app.shell_world import verbs
 from stanch.paths.canonical import Canonicaliser
 from stanch.paths.pattern import BadPattern, PathPattern
 from stanch.paths.pattern import parse as parse_pattern
@@ -22,6 +23,8 @@ from stanch.policy.document import Document, Policy
 from stanch.policy.lint import Finding, FindingKind, lint, written
 from stanch.policy.places import Places
 from stanch.policy.rule import Rule
+from stanch.policy.shell.builtins import HANDLERS
+from stanch.policy.shell.verbs import Verb
 from stanch.values.decision import Effect
 from stanch.values.fault import BadInput, Problem
 
@@ -84,8 +87,22 @@ def lint_file(checked: Checked, *, most: int = MAX_ENTRIES) -> list[Finding]:
     At most `most` entries of the disk are looked at; where that cut the search off, a finding says so.
     """
     if checked.policy.broken is not None or any(problem.where == "workspace" for problem in checked.problems):
-        return lint(checked.policy)
-    return [*lint(checked.policy), *linked_files(checked.policy, most=most)]
+        return lint(checked.policy, inert_programs())
+    return [*lint(checked.policy, inert_programs()), *linked_files(checked.policy, most=most)]
+
+
+def inert_programs() -> frozenset[str]:
+    """The programs that do nothing by themselves, or may not: the shell's own, and those that only run others."""
+    found = {
+        name for name, verb in verbs().items() if any(one.inert or one.wrapper == "plain" for one in _with_subs(verb))
+    }
+    return frozenset(found) | frozenset(HANDLERS)
+
+
+def _with_subs(verb: Verb) -> Iterator[Verb]:
+    yield verb
+    for below in verb.subs.values():
+        yield from _with_subs(below)
 
 
 def linked_files(policy: Policy, *, most: int = MAX_ENTRIES) -> Iterator[Finding]:

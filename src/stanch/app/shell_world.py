@@ -18,9 +18,11 @@ from typing import Any
 from stanch.host.shell_parser import ShellParser
 from stanch.policy.shell.reading import Script
 from stanch.policy.shell.verbs import Verb, verbs_of
+from stanch.policy.shell.wildcards import STAR, expression
 
 MOST_NAMES = 2_000
 MOST_SEEN = 50_000
+MOST_PATTERN = 2_000
 MOST_SCRIPT_BYTES = 256 * 1024
 Wrote = Callable[[str], bool]
 """True where the session wrote the file of this canonical path."""
@@ -47,6 +49,7 @@ class ShellWorld:
         self.home = home
         self._wrote = wrote
         self._parse = parse
+        self._seen = 0
 
     def parse(self, code: str) -> Mapping[str, Any]:
         """The syntax tree of a piece of shell code. Raises `Unparsed`."""
@@ -54,10 +57,11 @@ class ShellWorld:
 
     def names(self, parts: tuple[tuple[str, bool], ...], base: str, *, wide: bool) -> list[str] | None:
         """The names that a word with wildcards stands for, links followed as bash does; None where too many."""
+        if sum(len(text) for text, _ in parts) > MOST_PATTERN:
+            return None
         pieces = _components(parts)
         absolute = bool(pieces) and pieces[0] == []
         found = ["/"] if absolute else [""]
-        seen = 0
         for number, component in enumerate(pieces):
             if component == []:
                 continue
@@ -70,9 +74,11 @@ class ShellWorld:
                         further.append(name if last else name + "/")
                     continue
                 test, spans = _test(component, wide)
+                if self._seen > MOST_SEEN:
+                    return None
                 for name in _entries(posixpath.join(base, place) or ".", spans=spans):
-                    seen += 1
-                    if seen > MOST_SEEN:
+                    self._seen += 1
+                    if self._seen > MOST_SEEN:
                         return None
                     if spans or test(posixpath.basename(name)):
                         further.append(place + name + ("" if last else "/"))
@@ -81,12 +87,21 @@ class ShellWorld:
             found = further
             if len(found) > MOST_NAMES:
                 return None
+        if pieces[-1] == [] and len(pieces) > 1:  # `*/` stands for directories
+            found = [name for name in found if self.is_dir(name, base)]
         return sorted(name for name in found if name)
 
     def is_file(self, path: str, base: str) -> bool:
         """True where the path names a file that is there."""
         try:
             return os.path.isfile(posixpath.join(base, path))
+        except (OSError, ValueError):
+            return False
+
+    def is_dir(self, path: str, base: str) -> bool:
+        """True where the path names a directory that is there."""
+        try:
+            return os.path.isdir(posixpath.join(base, path))
         except (OSError, ValueError):
             return False
 
@@ -154,36 +169,37 @@ def _test(component: list[tuple[str, bool]], wide: bool) -> tuple[Callable[[str]
     """The test for one component's names, and whether it stands for any number of components."""
     if spans_all(component):
         return (lambda _: True), True
-    pattern = "".join(_regex(text) if wild else re.escape(text) for text, wild in component)
-    test = re.compile(pattern, re.DOTALL | (re.IGNORECASE if wide else 0))
+    tokens = [one for text, wild in component for one in (_tokens(text) if wild else map(re.escape, text))]
+    test = re.compile(expression(tokens, "[^/]"), re.DOTALL | (re.IGNORECASE if wide else 0))
     first = component[0][0][0]
     dotted = wide or first == "." or (first == "[" and component[0][1])
     return (lambda name: (dotted or not name.startswith(".")) and test.fullmatch(name) is not None), False
 
 
 _CLASSES = {
-    "alpha": "a-zA-Z\u0080-\U0010ffff", "digit": "0-9", "alnum": "a-zA-Z0-9\u0080-\U0010ffff", "upper": "A-Z\u0080-\U0010ffff",
+    "alpha": "a-zA-Z\u0080-\U0010ffff", "digit": "0-9", "alnum": "a-zA-Z0-9\u0080-\U0010ffff",
+    "upper": "A-Z\u0080-\U0010ffff",
     "lower": "a-z\u0080-\U0010ffff", "space": r"\s", "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9a-fA-F",
 }  # fmt: skip
 
 
-def _regex(text: str) -> str:
-    """A piece with wildcards as a regular expression; a class that cannot be followed is any one character."""
-    found = re.sub(r"\*+", "*", text)
-    out, at = [], 0
-    while at < len(found):
-        char = found[at]
+def _tokens(text: str) -> list[str | None]:
+    """A piece with wildcards, as expressions for one character each; a class that cannot be followed is any one."""
+    out: list[str | None] = []
+    at = 0
+    while at < len(text):
+        char = text[at]
         if char == "*":
-            out.append("[^/]*")
+            out.append(STAR)
         elif char == "?":
             out.append("[^/]")
-        elif char == "[" and (end := _class_end(found, at)) > 0:
-            out.append(_class(found[at + 1 : end]))
+        elif char == "[" and (end := _class_end(text, at)) > 0:
+            out.append(_class(text[at + 1 : end]))
             at = end
         else:
             out.append(re.escape(char))
         at += 1
-    return "".join(out)
+    return out
 
 
 def _class_end(text: str, at: int) -> int:
@@ -226,12 +242,9 @@ def _ranges(piece: str) -> str:
             first, last = piece[at], piece[at + 2]
             if first <= last:
                 out += f"{re.escape(first)}-{re.escape(last)}"
-                if first.isalpha() and last.isalpha():  # WHY both: what a range of letters holds is the locale's matter
-                    out += (
-                        f"{re.escape(first.swapcase())}-{re.escape(last.swapcase())}"
-                        if first.islower() == last.islower()
-                        else ""
-                    )
+                # WHY both cases: what a range of letters holds is the locale's matter
+                if first.isalpha() and last.isalpha() and first.islower() == last.islower():
+                    out += f"{re.escape(first.swapcase())}-{re.escape(last.swapcase())}"
             at += 3
         else:
             out += re.escape(piece[at])

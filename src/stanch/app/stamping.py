@@ -56,8 +56,8 @@ class Stamper:
         """The call with its effects stamped, relative paths read against the canonical directory `base`.
 
         `matters` says of a tool and a class of effect whether it matters what lies below a directory, `wrote` of a path
-        whether the session wrote the file. Raises `BadCall` where there is no tool's name, the arguments are no object, or a declared argument is missing or of the wrong
-        type.
+        whether the session wrote the file. Raises `BadCall` where there is no tool's name, the arguments are no object,
+        or a declared argument is missing or of the wrong type.
         """
         name, arguments, _ = call
         if not name or not isinstance(name, str):
@@ -73,16 +73,16 @@ class Stamper:
             alone = not (others and any(other in arguments for other in others))
             if type(path) is str and path and path[0] != "~" and (tool.builtin or ".." not in path) and alone:
                 stamp = self._canonicaliser.stamp(path, base, write=write)
-                effect = _NEW(CallEffect, (cls, key, stamp, None, "", None, None))
+                effect = _NEW(CallEffect, (cls, key, stamp, None, "", None, None, False))
                 return _NEW(JudgedCall, (call, (effect,), True, tool.builtin, tool.category, server))
         found = tool_named(name, self._tools)
         if found is None:
             return self._undeclared(call, base)
-        effects = self._declared(name, found, arguments, base, matters, wrote)
+        effects = self._declared(name, found, arguments, base, matters, wrote=wrote)
         return JudgedCall(call, effects or _NO_EFFECT, True, found.builtin, found.category, server_of(name))
 
     def _declared(
-        self, name: str, tool: Tool, arguments: Mapping[str, Any], base: str, matters: Matters, wrote: Wrote | None
+        self, name: str, tool: Tool, arguments: Mapping[str, Any], base: str, matters: Matters, *, wrote: Wrote | None
     ) -> tuple[CallEffect, ...]:
         raw = list(islice(targets_of(tool, arguments), MOST_TARGETS + 1))
         if len(raw) > MOST_TARGETS:

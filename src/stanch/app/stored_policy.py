@@ -17,6 +17,7 @@ from stanch.policy.building import Anchor, anchored, no_class
 from stanch.policy.document import Document, Policy
 from stanch.policy.places import Places
 from stanch.policy.rule import CLASSES, DEFAULT_GROUP, Group, Rule
+from stanch.policy.shell.matching import command_pattern
 from stanch.storage.store import Store
 from stanch.values.decision import Effect
 from stanch.values.fault import Problem, StoreUnreadable, quoted
@@ -101,6 +102,11 @@ def rule_problems(fields: RuleFields, workspace: str, home: str) -> list[tuple[s
             parse_pattern(fields.path_pattern, workspace, home)
         except BadPattern as why:
             found.append(("path_pattern", f"'path_pattern' is no path pattern: {why}"))
+    if fields.command_pattern is not None:
+        try:
+            command_pattern(fields.command_pattern)
+        except ValueError as why:
+            found.append(("command_pattern", f"'command_pattern' is no pattern: {why}"))
     return found
 
 

@@ -40,8 +40,8 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "Approve the call, or remove the other names.",
         ),
         Code.COVERS_REFUSED: (
-            "A search or a move reaches everything below a directory, and a rule denies something there, or has a "
-            "person asked about it.",
+            "A search, a move or a command reaches everything below a directory, and a rule denies something there, or "
+            "has a person asked about it.",
             "Start it lower, or narrow it to files that no such rule closes.",
         ),
         Code.COVERS_TOO_MUCH: (
@@ -50,8 +50,22 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "Start it lower.",
         ),
         Code.COMMAND_UNREAD: (
-            "The call runs a shell command, and what a command does is not read yet.",
-            "Only a person can answer. A rule that denies the tool outright still denies.",
+            "A part of a shell command cannot be known before it runs: a program, a path or an option that comes from "
+            "elsewhere, code in another language, a variable that changes what runs, a text that is no valid bash. Or "
+            "the call runs something else than a command, and a rule with `command` that denies or asks could be "
+            "meant by it.",
+            "Only a person can answer; no grant does. Write out what is not known, or run it as a command of its own. "
+            "A variable is fine where an allow rule's pattern sets it so.",
+        ),
+        Code.NOTHING_BY_ITSELF: (
+            "A built-in or a wrapper such as `cd`, `echo` or `timeout` stands beside another command, which has its "
+            "own answer, and does nothing by itself.",
+            "A rule with a `command` that names it and denies or asks.",
+        ),
+        Code.MAY_WRITE_CLOSED: (
+            "A program of which nothing is known is given the name of a file that a rule denies to write, or has a "
+            "person asked about. Nobody knows whether it writes there.",
+            "Only a person can answer, or else name the file to a program that is known.",
         ),
         Code.GROUP_MISSING: (
             "The session names a permission group that does not exist. Only the denies of `default` stand.",

@@ -65,6 +65,16 @@ def sentence(reason: Reason, effect: Effect = Effect.DENY) -> str:
     return text
 
 
+def brief(reason: Reason, effect: Effect) -> str:
+    """Why, in a few words, for a line that already shows the answer and what it is about: `rule 9 (ask *)`."""
+    rule = reason.rule
+    if rule is not None and reason.code is Code.RULE:
+        group = f" of {visible(rule.group)}" if rule.group != "default" else ""
+        return f"rule {rule.id}{group} ({visible(rule.words)})"
+    said = sentence(reason._replace(subject="\0", requested=""), effect).partition(": \\x00")[0]
+    return said.removeprefix(_VERBS[effect]).removeprefix("Refused").strip().removeprefix("because ")
+
+
 def subject(reason: Reason) -> str:
     """What the reason is about: the path as asked, and where it really leads where that does not show."""
     if not reason.requested or reason.requested == reason.subject:

@@ -20,6 +20,8 @@ def decide(
 ) -> Decision:
     """The decision: the strongest answer of all effects, the earliest layer's of equals, then the earliest effect's.
 
+    What allows a command that does something is told before what allows one that does nothing by itself.
+
     An effect that nobody answered is an ask, never an allow; in a call that is denied it is shown without an answer.
     """
     if len(standing) == 1:
@@ -38,4 +40,6 @@ def decide(
 def _beats(one: Answer, other: Answer) -> bool:
     if one.strength != other.strength:
         return one.strength > other.strength
+    if Code.NOTHING_BY_ITSELF in (one.code, other.code):
+        return one.code is not other.code and other.code is Code.NOTHING_BY_ITSELF
     return _LAYER_PLACE[one.layer] < _LAYER_PLACE[other.layer]

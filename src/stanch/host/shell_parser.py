@@ -1,8 +1,8 @@
 """The parser of shell code: shfmt, a process for each piece of code, asked for its syntax tree.
 
 Settles how it is found, run and limited. Does not settle what the tree means (`policy.shell`).
-WHY a process each time: what is parsed comes from a model, and a parser that hangs or dies takes nothing along. It costs
-about three milliseconds; the code that was parsed last is remembered, since an approved call is judged again.
+WHY a process each time: what is parsed comes from a model, and a parser that hangs or dies takes nothing along. It
+costs about three milliseconds; the code that was parsed last is remembered, since an approved call is judged again.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from typing import Any
 
 from stanch.policy.shell.reading import Unparsed
 
-SECONDS = 2.0
+SECONDS = 1.0
 MOST_REMEMBERED = 128
-MOST_TREE_BYTES = 16 << 20
+MOST_REMEMBERED_BYTES = 16 << 20
+MOST_TREE_BYTES = 8 << 20
 _ARGUMENTS = ("--to-json", "-ln", "bash")
 
 
@@ -32,7 +33,8 @@ class ShellParser:
         """`program` is the path of shfmt; left out, the one installed with Stanch, else the first on the path."""
         self._program = program or _installed()
         self._seconds = seconds
-        self._remembered: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
+        self._remembered: OrderedDict[str, tuple[Mapping[str, Any], int]] = OrderedDict()
+        self._size = 0
         self._lock = Lock()
 
     def parse(self, code: str) -> Mapping[str, Any]:
@@ -41,19 +43,21 @@ class ShellParser:
             known = self._remembered.get(code)
             if known is not None:
                 self._remembered.move_to_end(code)
-                return known
-        tree = self._run(code)
+                return known[0]
+        tree, size = self._run(code)
         with self._lock:
-            self._remembered[code] = tree
-            while len(self._remembered) > MOST_REMEMBERED:
-                self._remembered.popitem(last=False)
+            if code not in self._remembered:
+                self._remembered[code] = tree, size
+                self._size += size
+            while len(self._remembered) > MOST_REMEMBERED or self._size > MOST_REMEMBERED_BYTES:
+                self._size -= self._remembered.popitem(last=False)[1][1]
         return tree
 
-    def _run(self, code: str) -> Mapping[str, Any]:
+    def _run(self, code: str) -> tuple[Mapping[str, Any], int]:
         if self._program is None:
             raise Unparsed("the parser shfmt is not installed")
         try:
-            done = subprocess.run(
+            done = subprocess.run(  # noqa: S603 - a fixed program, and what it is given is only parsed
                 [self._program, *_ARGUMENTS],
                 input=code.encode(),
                 capture_output=True,
@@ -74,7 +78,7 @@ class ShellParser:
             raise Unparsed("its syntax tree cannot be read") from None
         if not isinstance(tree, dict) or tree.get("Type") != "File":
             raise Unparsed("its syntax tree cannot be read")
-        return tree
+        return tree, len(done.stdout)
 
 
 def _installed() -> str | None:

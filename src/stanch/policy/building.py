@@ -21,9 +21,9 @@ from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.policy.document import Document, Organization, Policy, TierSpec, Webhook
 from stanch.policy.known_tools import known
 from stanch.policy.places import Places, rule_lines
-from stanch.policy.shell.matching import command_pattern
 from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule
 from stanch.policy.seeds import DESCRIPTION, NAME, ROWS
+from stanch.policy.shell.matching import command_pattern
 from stanch.values.call import Category, EffectClass
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
@@ -233,7 +233,9 @@ class _Builder:
             return None
         address = urlsplit(row["url"])
         if address.scheme not in ("http", "https") or not address.hostname:
-            self.problem(("approvals", "webhook", "url"), "'url' must be an address that begins with http:// or https://")
+            self.problem(
+                ("approvals", "webhook", "url"), "'url' must be an address that begins with http:// or https://"
+            )
         return Webhook(row["url"], row["secret_env"])
 
     def below(self, *keys: str) -> Mapping[str, Any]:

@@ -63,10 +63,16 @@ class CommandRules:
         source: str | None,
         named: bool = False,
         key: str | None = None,
+        refusing: bool = False,
     ) -> Entry | None:
-        """The first rule that fits. `key` is the path that the command touches: only rules with a path fit then."""
+        """The first rule that fits. `key` is the path that the command touches: only rules with a path fit then.
+
+        `refusing`: only those that deny or ask.
+        """
         for entry in self.candidates(command, named=named):
             rule = entry.rule
+            if refusing and rule.action is Effect.ALLOW:
+                continue
             if rule.agent not in (None, agent) or rule.source not in (None, source):
                 continue
             if (rule.path is None) is not (key is None) or not reaches(rule, tool, cls, declared):

@@ -17,13 +17,13 @@ from stanch.values.reason import Code, LayerId
 
 LAYER = LayerId.PERSISTED_RULES
 COVERS_TOO_MUCH = Answer(Effect.ASK, Code.COVERS_TOO_MUCH, LAYER, mandated=True)
-COMMAND_UNREAD = Answer(Effect.ASK, Code.COMMAND_UNREAD, LAYER, mandated=True, detail="what it runs")
+COMMAND_UNREAD = Answer(Effect.ASK, Code.COMMAND_UNREAD, LAYER, mandated=True, detail="it runs no shell command")
 NOTHING_BY_ITSELF = Answer(Effect.ALLOW, Code.NOTHING_BY_ITSELF, LAYER)
 NO_MATCH = Answer(Effect.ASK, Code.NO_MATCH, LAYER)
 _DENIED, _ORDINARY_ASK = 3, 1
 _EXECUTE, _WRITE, _NETWORK = EffectClass.EXECUTE, EffectClass.WRITE, EffectClass.NETWORK
 # The tool as which an effect is judged that a command was found to have. Nothing has the empty name.
-_AS_TOOL = {cls: BUILTIN_FOR.get(cls, "") for cls in EffectClass}
+AS_TOOL = {cls: BUILTIN_FOR.get(cls, "") for cls in EffectClass}
 
 
 class CommandAnswers:
@@ -34,23 +34,23 @@ class CommandAnswers:
         self._who = index.who(agent, source)
         self._decide = index.bind(agent, source)
 
-    def answer(self, call: JudgedCall, effect: CallEffect, command: Command) -> Answer:
+    def answer(self, call: JudgedCall, command: Command) -> Answer:
         """The answer for running one simple command."""
         index = self._index
         place = self._decide(call.call.tool, _EXECUTE, call.declared, None)
         own = index.command_rules.first(
             command, call.call.tool, _EXECUTE, declared=call.declared, agent=self._agent, source=self._source,
-            named=command.inert and self._has_others(call),
+            named=command.inert and self.has_others(call),
         ) if index.command_rules.entries else None  # fmt: skip
         entry = own if own is not None and own.rank < index.ranks[place] else None
         answer = index.answers[place] if entry is None else entry.answer
-        if command.inert and self._has_others(call):
+        if command.inert and self.has_others(call):
             answer = NOTHING_BY_ITSELF if own is None or own.answer.effect is Effect.ALLOW else own.answer
         if answer.strength == _DENIED:
             return answer
         return self._unread(command, entry) or self._missing or answer
 
-    def _has_others(self, call: JudgedCall) -> bool:
+    def has_others(self, call: JudgedCall) -> bool:
         """True where another command of the call does something by itself, and so answers for the call."""
         return any(e.command is not None and e.found is None and not e.command.inert for e in call.effects)
 
@@ -105,61 +105,66 @@ class CommandAnswers:
         """What the rules say of the effect itself; None where none of them speaks to it."""
         index, cls = self._index, effect.cls
         best, rank = None, len(index.ranks) + len(index.command_rules.entries)
-        for place in self._places(call, effect, key, folded):
+        for place in self.places(call, effect, key, folded):
             rule = index.rules[place]
-            if cls is _WRITE or self._speaks(rule, cls) or rule.action is Effect.DENY:
+            if cls is _WRITE or self.speaks(rule, cls):
                 best, rank = index.answers[place], index.ranks[place]
                 break
             if rule.action is Effect.ALLOW:
+                rank = index.ranks[place]  # what stands behind it does not speak either
                 break
         if key is not None and index.command_rules.entries:
-            tools = {_AS_TOOL[cls], call.call.tool} if cls is not None else set()
+            tools = () if cls is None else dict.fromkeys((AS_TOOL[cls], call.call.tool, BUILTIN_FOR[_EXECUTE]))
             for tool in tools:
+                foreign = tool == BUILTIN_FOR[_EXECUTE] != call.call.tool
                 entry = index.command_rules.first(
-                    command, tool, cls, declared=True, agent=self._agent, source=self._source, key=key
+                    command, tool, cls, declared=True, agent=self._agent, source=self._source, key=key, refusing=foreign
                 )
                 if entry is not None and entry.rank < rank:
                     best, rank = entry.answer, entry.rank
         return best
 
     @staticmethod
-    def _speaks(rule: Rule, cls: EffectClass | None) -> bool:
-        return rule.tool == "@network" if cls is _NETWORK else rule.path is not None
+    def speaks(rule: Rule, cls: EffectClass | None) -> bool:
+        """True where a rule speaks of what a command reads or reaches, and not only of commands.
 
-    def _places(self, call: JudgedCall, effect: CallEffect, key: str | None, folded: bool) -> Iterator[int]:
-        """The rules that fit, in order: those for the built-in tool, and refusing ones with a path for the tool itself."""
+        One without a path does where it denies all reading, or says something of the network, by that very name.
+        """
+        if cls is _NETWORK:
+            return rule.tool == "@network"
+        return rule.path is not None or (
+            rule.action is Effect.DENY and rule.tool in ("@read", AS_TOOL[EffectClass.READ])
+        )
+
+    def places(self, call: JudgedCall, effect: CallEffect, key: str | None, folded: bool) -> Iterator[int]:
+        """The rules that fit, in order: those for the built-in tool, and refusing ones with a path for the tool.
+
+        What refuses Stanch's own command tool at a path refuses every tool's commands there.
+        """
         index, cls = self._index, effect.cls
         if cls is None:
             return
-        as_builtin = index.all_matching(_AS_TOOL[cls], cls, True, key, self._who, folded=folded)
+        as_builtin = index.all_matching(AS_TOOL[cls], cls, True, key, self._who, folded=folded)
+        tools = dict.fromkeys((call.call.tool, BUILTIN_FOR[_EXECUTE])) if index.refuses_paths else ()
         as_itself = (
             place
-            for place in index.all_matching(call.call.tool, cls, call.declared, key, self._who, folded=folded)
+            for tool in tools
+            for place in index.all_matching(tool, cls, call.declared, key, self._who, folded=folded)
             if index.rules[place].path is not None and index.rules[place].action is not Effect.ALLOW
         )
-        mine, theirs = next(as_builtin, None), next(as_itself, None)
-        while mine is not None or theirs is not None:
-            if theirs is None or (mine is not None and mine <= theirs):
-                assert mine is not None  # noqa: S101 - one of the two is there
-                yield mine
-                if mine == theirs:
-                    theirs = next(as_itself, None)
-                mine = next(as_builtin, None)
-            else:
-                yield theirs
-                theirs = next(as_itself, None)
+        closing = sorted(set(as_itself))
+        yield from as_builtin if not closing else sorted({*as_builtin, *closing})
 
     def _below(
         self, call: JudgedCall, effect: CallEffect, command: Command, below: Below, folded: bool
     ) -> Answer | None:
         """The ask of an effect that reaches down to something closed, or to more than was looked through."""
         index, cls = self._index, effect.cls
-        if cls is not None and index.last_closing >= 0:
+        if cls is not None and (index.last_closing >= 0 or index.command_rules.entries):
             fast = not folded and not index.command_rules.entries
             for key in below.keys:
-                if fast and min(
-                    self._decide(_AS_TOOL[cls], cls, True, key), self._decide(call.call.tool, cls, call.declared, key)
-                ) > index.last_closing:  # fmt: skip
+                tools = (AS_TOOL[cls], call.call.tool, BUILTIN_FOR[_EXECUTE])
+                if fast and all(self._decide(tool, cls, True, key) > index.last_closing for tool in tools):
                     continue
                 found = self._about(call, effect, command, key, folded)
                 if found is not None and found.strength > _ORDINARY_ASK:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from stanch.policy.declared import Form, Tool
 from stanch.policy.known_tools import server_of, tool_named
+from stanch.policy.shell.matching import command_pattern
 
 _BRACES = re.compile(r"\{[^{}]*,[^{}]*\}|\{\w+\.\.\w+\}")
 _VARIABLE = re.compile(r"\$(?:\{[A-Za-z_]\w*\}|[A-Z_][A-Z0-9_]*)(?=/|$)")
@@ -97,7 +98,12 @@ def _split_up(name: str, inside: str, tools: Mapping[str, Tool]) -> str:
         return f'tool = "{name}"'
     if Form.COMMAND in forms:
         command = inside.removesuffix(":*").rstrip() + " *" if inside.endswith(":*") else inside
-        return f'tool = "{name}" and command = "{command}"'
+        try:
+            command_pattern(command)
+        except ValueError as why:
+            return f'tool = "{name}" and a command; "{command}" is no pattern: {why}'
+        quote = "'" if '"' in command else '"'
+        return f'tool = "{name}" and command = {quote}{command}{quote}'
     if forms & {Form.URL} or server_of(name) is not None:
         return f'tool = "{name}"; of its arguments a rule sees only paths'
     path = inside[1:] if inside.startswith("//") else inside

@@ -20,6 +20,7 @@ from dataclasses import replace
 from stanch.paths.pattern import glob
 from stanch.policy.command_rules import CommandRules
 from stanch.policy.path_bits import NOTHING, PathBits, bits_of
+from stanch.policy.reach import reaches
 from stanch.policy.rule import BUILTIN_FOR, CLASSES, Rule
 from stanch.values.call import EffectClass
 from stanch.values.decision import Answer, Effect
@@ -114,8 +115,10 @@ class RuleIndex:
         self.answers = Answers(self.rules)
         self._kinds = _Kinds(self.rules)
         self._strict = sum(bit for bit, rule in bits_of(self.rules) if rule.action is Effect.DENY or rule.mandatory)
-        closing = [at for at, r in enumerate(self.rules) if r.path is not None and (r.action is Effect.DENY or r.mandatory)]
+        closing = [at for at, r in enumerate(self.rules) if r.path is not None and _closes(r)]
         self.last_closing = closing[-1] if closing else -1
+        self.refuses_paths = any(r.path is not None and r.action is not Effect.ALLOW for r in self.rules)
+        self._closing_commands = [rule for rule in self.commanded if rule.path is not None and _closes(rule)]
         self._paths = PathBits(self.rules, folded=False)
         self._folded: PathBits | None = None
         self._who: dict[tuple[str | None, str | None], int] = {}
@@ -179,7 +182,9 @@ class RuleIndex:
     def may_refuse(self, tool: str, cls: EffectClass | None, declared: bool, who: int) -> bool:
         """True where some rule with a path denies such an effect, or has a person asked in any case."""
         strict = self._strict & ~self._paths.pathless
-        return bool(self._kinds[tool, cls, declared] & who & strict)
+        if self._kinds[tool, cls, declared] & who & strict:
+            return True
+        return any(reaches(rule, tool, cls, declared) for rule in self._closing_commands)
 
     def all_matching(
         self, tool: str, cls: EffectClass | None, declared: bool, key: str | None, who: int, *, folded: bool = False
@@ -203,6 +208,10 @@ class RuleIndex:
         return self._folded
 
 
+def _closes(rule: Rule) -> bool:
+    return rule.action is Effect.DENY or rule.mandatory
+
+
 def _ranked(plain: Sequence[Rule], chain: Sequence[Rule]) -> tuple[Sequence[int], CommandRules]:
     """The place of each rule without a command in the order of all, and the rules with one."""
     commanded = [rule for rule in chain if rule.command is not None]
@@ -213,4 +222,5 @@ def _ranked(plain: Sequence[Rule], chain: Sequence[Rule]) -> tuple[Sequence[int]
     order += [rule for rule in chain if not rule.mandatory]
     place = {id(rule): rank for rank, rule in enumerate(order)}
     ranks = [place[id(rule)] for rule in plain]
-    return [*ranks, len(order)], CommandRules(sorted(((place[id(rule)], rule) for rule in commanded), key=lambda pair: pair[0]))
+    filed = sorted(((place[id(rule)], rule) for rule in commanded), key=lambda pair: pair[0])
+    return [*ranks, len(order)], CommandRules(filed)

@@ -7,7 +7,7 @@ that a rule never fires, nothing is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -21,6 +21,8 @@ from stanch.policy.overlap import partly_unreachable
 from stanch.policy.reach import kinds_of, named_by, spoken_of
 from stanch.policy.reading import Reading
 from stanch.policy.rule import BUILTIN_FOR, CLASSES, DEFAULT_GROUP, Rule, in_order
+from stanch.policy.shell.matching import command_pattern
+from stanch.policy.shell.width import too_wide
 from stanch.values.decision import Effect
 
 # How near a name must be to a known one: `Raed` to `Read`.
@@ -40,7 +42,7 @@ class FindingKind(StrEnum):
     NO_PATH = "no_path"
     FILE_HAS_LINKS = "file_has_links"
     CUT_OFF = "cut_off"
-    NEVER_ALLOWS = "never_allows"
+    TOO_WIDE = "too_wide"
     ALLOWS_ALL = "allows_all"
     OTHER_DIALECT = "other_dialect"
     NO_TOOL_NAME = "no_tool_name"
@@ -58,11 +60,16 @@ class Finding:
     others: tuple[str, ...] = ()
 
 
-def lint(policy: Policy) -> list[Finding]:
-    """Every finding, in the order of the file. A broken policy or group has none: it has problems instead."""
+def lint(policy: Policy, inert: Collection[str] = ()) -> list[Finding]:
+    """Every finding, in the order of the file. A broken policy or group has none: it has problems instead.
+
+    `inert` are programs that do nothing by themselves: a rule that names one is asked in its own place, and may speak
+    behind any other.
+    """
     if policy.broken is not None:
         return []
-    found = [*_tool_findings(policy), *_condition_findings(policy), *_allow_findings(policy), *_order_findings(policy)]
+    found = [*_tool_findings(policy), *_condition_findings(policy), *_allow_findings(policy)]
+    found += _order_findings(policy, inert)
     return sorted(found, key=lambda one: (line_of(one.place), one.kind.value))
 
 
@@ -153,24 +160,27 @@ def _runs_command(tool: Tool) -> bool:
 
 
 def _allow_findings(policy: Policy) -> Iterator[Finding]:
-    """Allow rules that never allow, since they are about commands alone, and those that allow all there is."""
-    unread = "commands are not read yet, so every one asks"
+    """Allow rules that cover more than they seem to, and those that allow all there is."""
     guarded = {group.id for group in policy.groups.values() if any(map(_guards, group.rules))}
     for rule in written(policy):
-        if rule.action is not Effect.ALLOW or rule.path is not None or rule.command is not None:
-            continue  # what a rule says of named commands waits for the day they are read
-        if rule.tool == "@execute":
+        if rule.action is not Effect.ALLOW or rule.path is not None:
+            continue
+        if rule.command is not None:
+            why = too_wide(command_pattern(rule.command))
+            if why is not None and rule.note is None:  # WHY: whoever writes a note has thought about it
+                yield _finding(FindingKind.TOO_WIDE, rule, f"{_said(rule)} covers more than it seems: {why}")
+            continue
+        if rule.tool == "@execute" or _commands_alone(rule.tool, policy.tools):
             message = (
-                f"{_said(rule)} never allows a command: {unread}; it allows what executes without one, as run_code"
+                f"note: {_said(rule)} allows every command that can be read, whatever it runs; with 'command' a rule "
+                f"names those that are meant"
             )
-            yield _finding(FindingKind.NEVER_ALLOWS, rule, message)
-        elif _commands_alone(rule.tool, policy.tools):
-            yield _finding(FindingKind.NEVER_ALLOWS, rule, f"{_said(rule)} never allows: {unread}")
-        bare = not rule.tool.strip("*") and (rule.command, rule.agent, rule.source) == (None, None, None)
+            yield _finding(FindingKind.ALLOWS_ALL, rule, message)
+        bare = not rule.tool.strip("*") and (rule.agent, rule.source) == (None, None)
         if bare and not guarded & {rule.group, DEFAULT_GROUP}:
             message = (
-                f"note: {_said(rule)} allows every known tool everywhere, and no mandatory deny is read before it; "
-                f"only commands and tools that nobody declared still ask"
+                f"note: {_said(rule)} allows every known tool everywhere, commands too, and no mandatory deny is read "
+                f"before it; only what cannot be read and tools that nobody declared still ask"
             )
             yield _finding(FindingKind.ALLOWS_ALL, rule, message)
 
@@ -188,7 +198,7 @@ def _commands_alone(name: str, tools: Mapping[str, Tool]) -> bool:
     return bool(name.strip("*")) and bool(fitting) and all(map(_runs_command, fitting))
 
 
-def _order_findings(policy: Policy) -> Iterator[Finding]:
+def _order_findings(policy: Policy, inert: Collection[str]) -> Iterator[Finding]:
     """Rules that others, read before them, keep from speaking: wholly, or an allow a later deny in part."""
     default = policy.groups[DEFAULT_GROUP]
     for group in policy.groups.values():
@@ -197,7 +207,7 @@ def _order_findings(policy: Policy) -> Iterator[Finding]:
         chain = in_order(group.rules)
         if group.id != DEFAULT_GROUP:
             chain += in_order(default.rules)
-        reading = Reading(chain)
+        reading = Reading(chain, inert)
         own = [rule for rule in reading.order if rule.group == group.id and _is_written(rule)]
         settled: set[int] = set()
         for rule in own:

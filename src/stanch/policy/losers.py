@@ -1,7 +1,8 @@
 """Which rules lost: those that also fit an effect and were not asked, and those that only just did not fit.
 
 Settles, for one effect of a call, every rule beside the one that decided and why it did not. Does not settle which one
-decides (`policy.index`): it reads the same order and says it in words. For explanations only; nothing is decided here.
+decides (`policy.index`): it reads the same order and says it in words; commands are `policy.command_losers`. For
+explanations only; nothing is decided here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from stanch.policy.index import RuleIndex
 from stanch.policy.reach import reaches
 from stanch.policy.rule import Rule
-from stanch.values.call import CallEffect
+from stanch.values.call import CallEffect, EffectClass
 
 MOST_NEAR = 10
 
@@ -34,13 +35,15 @@ class Loser:
 class Contest:
     """The rules for one effect: the first that fits, those behind it that fit too, and those that nearly fit.
 
-    `further` counts the rules that nearly fit and are left out.
+    `further` counts the rules that nearly fit and are left out. `as_command`: no rule speaks of what the command was
+    found to read or reach, so that it is answered as its command is.
     """
 
     first: Rule | None
     behind: tuple[Loser, ...]
     nearly: tuple[Loser, ...]
     further: int
+    as_command: bool = False
 
 
 def contest(
@@ -55,28 +58,58 @@ def contest(
     places = list(index.all_matching(tool, effect.cls, declared, key, who, folded=folded))
     fitting = [index.rules[place] for place in places]
     first = fitting[0] if fitting else None
-    behind = tuple(Loser(rule, _why_behind(rule, first)) for rule in fitting[1:] if first is not None)
+    behind = tuple(Loser(rule, why_behind(rule, first)) for rule in fitting[1:] if first is not None)
+    near = near_plain(index, tool, effect, set(places), declared=declared, agent=agent, source=source)
+    for place, rule in enumerate(index.commanded):
+        if (
+            effect.cls is EffectClass.EXECUTE
+            and reaches(rule, tool, effect.cls, declared)
+            and (not [*others_than(rule, agent, source)])
+        ):
+            said = f"holds for the command {rule.command} only, and this effect runs no command"
+            near.append((0, len(index.rules) + place, Loser(rule, said, "command")))
+    return nearest(first, behind, near)
+
+
+Near = list[tuple[int, int, Loser]]
+"""How far off each rule is, its place, and what failed."""
+
+
+def near_plain(
+    index: RuleIndex,
+    tool: str,
+    effect: CallEffect,
+    fitting: set[int],
+    *,
+    declared: bool,
+    agent: str | None,
+    source: str | None,
+) -> Near:
+    """The rules without a command that fail one condition."""
+    stamp = effect.stamp
+    key, folded = (None, False) if stamp is None else (stamp.key, stamp.folded)
     everyone = (1 << len(index.rules)) - 1
     on_path = {*index.all_matching(tool, effect.cls, declared, key, everyone, folded=folded)}
-    near = []
+    near: Near = []
     for place, rule in enumerate(index.rules):
-        if place in places or not reaches(rule, tool, effect.cls, declared):
+        if place in fitting or not reaches(rule, tool, effect.cls, declared):
             continue
-        failed = [*_others_than(rule, agent, source)]
+        failed = [*others_than(rule, agent, source)]
         if place not in on_path:
             failed.append(("path", _path_said(rule, effect)))
         if len(failed) == 1:
             near.append((_distance(rule, failed[0][0], key), place, Loser(rule, failed[0][1], failed[0][0])))
-    for place, rule in enumerate(index.commanded):
-        if reaches(rule, tool, effect.cls, declared) and not [*_others_than(rule, agent, source)]:
-            said = _command_said(rule, effect)
-            near.append((0, len(index.rules) + place, Loser(rule, said, "command")))
+    return near
+
+
+def nearest(first: Rule | None, behind: tuple[Loser, ...], near: Near, *, as_command: bool = False) -> Contest:
+    """The contest with the rules that came nearest, in the order in which they are read."""
     near.sort(key=lambda one: one[:2])
-    nearest = sorted(near[:MOST_NEAR], key=lambda one: one[1])
-    return Contest(first, behind, tuple(loser for _, _, loser in nearest), max(0, len(near) - MOST_NEAR))
+    kept = sorted(near[:MOST_NEAR], key=lambda one: one[1])
+    return Contest(first, behind, tuple(loser for _, _, loser in kept), max(0, len(near) - MOST_NEAR), as_command)
 
 
-def _why_behind(rule: Rule, first: Rule) -> str:
+def why_behind(rule: Rule, first: Rule) -> str:
     """Why a rule that fits was not the one: what in the order put the other first."""
     if first.mandatory:
         if rule.mandatory and rule.action is first.action:
@@ -91,7 +124,7 @@ def _why_behind(rule: Rule, first: Rule) -> str:
     return f"a later rule than {first.id}, with the same priority {rule.priority}"
 
 
-def _others_than(rule: Rule, agent: str | None, source: str | None) -> Iterator[tuple[str, str]]:
+def others_than(rule: Rule, agent: str | None, source: str | None) -> Iterator[tuple[str, str]]:
     """The conditions on who asks that fail."""
     for name, wanted, got in (("agent", rule.agent, agent), ("source", rule.source, source)):
         if wanted not in (None, got):
@@ -104,12 +137,6 @@ def _path_said(rule: Rule, effect: CallEffect) -> str:
         return "has a path condition, and this effect touches no path"
     where = " or ".join(str(pattern) for pattern in rule.patterns)
     return f"its path {where} does not cover {effect.stamp.path}"
-
-
-def _command_said(rule: Rule, effect: CallEffect) -> str:
-    if effect.command is None:
-        return f"holds for the command {rule.command} only, and this effect runs no command"
-    return f"holds for the command {rule.command} only, and shell commands are not read yet"
 
 
 def _distance(rule: Rule, condition: str, key: str | None) -> int:

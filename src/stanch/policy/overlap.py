@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from stanch.policy import covering
+from stanch.policy.command_covering import wider
 from stanch.policy.declared import Tool
 from stanch.policy.reach import Kind, known_kinds, reaches
 from stanch.policy.rule import CLASSES, Rule
@@ -88,19 +89,30 @@ def _cuts(allow: Rule, deny: Rule, kinds: _Kinds) -> bool:
     """True where the allow surely takes part of what the deny forbids, and is no exception to it."""
     if allow.agent not in (None, deny.agent) or allow.source not in (None, deny.source):
         return False
-    if allow.command not in (None, deny.command):
+    if not _commands_within(deny, allow):
+        return False
+    if deny.command is not None and (allow.path is None) is not (deny.path is None):
         return False
     inside = _path_within(allow, deny)
+    # An allow of more commands is no exception to the deny, whatever tool it names.
+    wide = deny.command is not None and (allow.tool == deny.tool or not _commands_within(allow, deny))
     if inside and not _path_within(deny, allow):
         return False
     allowed, denied = kinds.of(allow), kinds.of(deny)
     on_path = allow.path is not None or deny.path is not None
-    if inside and (allowed <= denied if allowed else covering.covers_name(deny.tool, allow.tool)):
+    if inside and not wide and (allowed <= denied if allowed else covering.covers_name(deny.tool, allow.tool)):
         return False
     shared = any(kind.path or not on_path for kind in allowed & denied)
     if not shared and not _names_meet(allow, deny):
         return False
     return not on_path or allow.path is None or deny.path is None or _paths_meet(allow, deny)
+
+
+def _commands_within(narrow: Rule, wide: Rule) -> bool:
+    """True only where the commands of one rule surely lie within those of the other, for all that both fit."""
+    if wide.command is None or narrow.command is None:
+        return wide.command is None
+    return wider(wide.command, narrow.command)
 
 
 def _path_within(narrow: Rule, wide: Rule) -> bool:

@@ -12,6 +12,7 @@ from stanch.explain import sentence
 from stanch.policy import building, shapes
 from stanch.policy.losers import Contest, Loser
 from stanch.policy.rule import Rule
+from stanch.surfaces.parts import part_numbers
 from stanch.values.call import CallEffect
 from stanch.values.context import RunContext
 from stanch.values.decision import Answer, Decision, Effect, LayerStep
@@ -26,7 +27,10 @@ def decision_json(decision: Decision, *, trace: bool = False) -> Json:
     said: Json = {
         "effect": decision.effect.value,
         "reason": reason_json(decision.reason, decision.effect),
-        "effects": [_effect_json(decision, each.effect, each.answer) for each in decision.effects],
+        "effects": [
+            _effect_json(decision, each.effect, each.answer, part)
+            for each, part in zip(decision.effects, part_numbers(decision.call.effects), strict=True)
+        ],
     }
     if trace:
         said["trace"] = [_step_json(step) for step in decision.trace]
@@ -61,6 +65,7 @@ def contest_json(found: Contest) -> Json:
         "behind": [_loser_json(loser) for loser in found.behind],
         "nearly": [_loser_json(loser) for loser in found.nearly],
         "further": found.further,
+        "as_command": found.as_command,
     }
 
 
@@ -115,12 +120,16 @@ def context_of(text: str) -> RunContext | None:
     return building.context_of(value)
 
 
-def _effect_json(decision: Decision, effect: CallEffect, answer: Answer | None) -> Json:
+def _effect_json(decision: Decision, effect: CallEffect, answer: Answer | None, part: int | None) -> Json:
+    """One effect. `part` and `command` say which simple command of a shell call it runs, or was found to belong to."""
     stamp = None if effect.subject else effect.stamp
     return {
         "class": None if effect.cls is None else effect.cls.value,
         "path": None if stamp is None else stamp.path or stamp.requested,
         "requested": None if stamp is None else stamp.requested,
+        "command": None if effect.command is None else effect.command.text,
+        "part": part,
+        "found": None if effect.found is None else effect.found.value,
         "effect": None if answer is None else answer.effect.value,
         "reason": None if answer is None else reason_json(decision.reason_of(answer, effect), answer.effect),
     }

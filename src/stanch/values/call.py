@@ -85,7 +85,7 @@ class Command(NamedTuple):
     one of those changes what the subcommand does. `takes` are the options known to take a value, `aliases` pairs of
     names of one option, `known` says whether the program is in the table of commands. `assignments` stand before the
     program; those named in `needs` change what runs. `inert`: a built-in or wrapper that by itself does nothing.
-    `unread` says what about it cannot be known, and why; "" where all is.
+    `unread` says what about it cannot be known, and why; "" where all is. `sub`: the word at `front` is a subcommand.
     """
 
     text: str
@@ -101,6 +101,15 @@ class Command(NamedTuple):
     needs: frozenset[str] = frozenset()
     inert: bool = False
     unread: str = ""
+    sub: bool = False
+
+    @property
+    def name(self) -> str:
+        """What a reason may call it: its program and subcommand, none of its other words, which may hold anything."""
+        if not self.program:
+            return "a command"
+        word = self.words[self.front] if self.sub and self.front < len(self.words) else None
+        return f"{self.program} {word}" if word else self.program
 
 
 class Weight(StrEnum):
@@ -120,7 +129,7 @@ class CallEffect(NamedTuple):
     `cls` is None only for a call that has no effects, which is judged once by its tool's name. `stamp` is None where
     the effect touches no path. `subject` is what a person is told the effect touches. `below` is set where the effect
     reaches all that lies below a directory. `command` is the simple command that the effect runs or, where `found` is
-    set, the one that was found to have it.
+    set, the one that was found to have it; `runs`: the command runs the file that it reads, as a script.
     """
 
     cls: EffectClass | None
@@ -130,6 +139,7 @@ class CallEffect(NamedTuple):
     subject: str = ""
     below: Below | None = None
     found: Weight | None = None
+    runs: bool = False
 
 
 class JudgedCall(NamedTuple):

@@ -6,19 +6,17 @@ prints (`policy.shell.running`, which it asks).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, Protocol
 
 from stanch.policy.shell import quoting
 from stanch.policy.shell.arithmetic import assigned_in, hides_code, names_in, nested
+from stanch.policy.shell.homes import Homes, with_home
 from stanch.policy.shell.pieces import (
     BARE,
     QUOTED,
     SPLIT,
-    Break,
     Hole,
     Lit,
     Pattern,
@@ -27,25 +25,38 @@ from stanch.policy.shell.pieces import (
     Value,
     Word,
     braces,
+    split_at,
     words_of,
 )
-from stanch.policy.shell.state import MOST_ALTERNATIVES, UNSET, State
+from stanch.policy.shell.reading import MOST_BYTES, TooMuch
+from stanch.policy.shell.state import MOST_ALTERNATIVES, UNSET, Node, State
+from stanch.policy.shell.values import (
+    argument,
+    element,
+    index_of,
+    is_number,
+    joined,
+    operated,
+    replaced,
+    sliced,
+    text_of,
+)
 
-Node = Mapping[str, Any]
+PIPED = "/dev/fd/63"
+"""What a process substitution is replaced by."""
+_MOST_WORDS = 8_000
+_MOST_PIECES = 4_000
+_END = "END-OF-WHAT-IS-READ-AS-A-PROMPT"
 NUMBER: Value = (Hole("a number", quoted=True, plain=True),)
 _COUNTERS = frozenset({"#", "?", "$", "!", "RANDOM", "SECONDS", "LINENO", "UID", "EUID", "PPID", "BASHPID"})
-_NUMBER = re.compile(r"-?\d+")
+# Set by the shell itself, whatever a command sets them to.
+_OF_THE_SHELL = frozenset(
+    {"_", "BASH_COMMAND", "FUNCNAME", "GROUPS", "DIRSTACK", "BASH_ARGV", "BASH_ARGV0", "BASH_SOURCE", "PIPESTATUS"}
+)
 
 
-class Runs(Protocol):
+class Runs(Homes, Protocol):
     """What expanding needs of the run it is part of."""
-
-    @property
-    def home(self) -> str:
-        """The home directory that `~` stands for."""
-
-    def home_of(self, user: str) -> str | None:
-        """The home directory of a user."""
 
     def output(self, node: Node, state: State) -> Value:
         """Runs a substitution in a shell of its own and says what it prints."""
@@ -53,10 +64,20 @@ class Runs(Protocol):
     def note(self, why: str) -> None:
         """Takes down that something about the command now being read cannot be known."""
 
+    def script(self, text: str, state: State, stdin: Value | None) -> Any:
+        """Reads a piece of shell code and goes through it."""
+
+    def set_meanwhile(self, name: str, values: tuple[Value, ...]) -> None:
+        """Takes down that a word sets a variable while it is read."""
+
 
 def fields(nodes: Sequence[Node], state: State, run: Runs) -> list[list[Word]]:
     """What a list of words may come to: each alternative a list of words. At most `MOST_ALTERNATIVES`."""
+    if len(nodes) > _MOST_WORDS:
+        raise TooMuch(f"it has more than {_MOST_WORDS:,} words")
     choices = [_split(values(node, state, run), state, run) for node in nodes]
+    if sum(len(words) for options in choices for words in options) > _MOST_WORDS:
+        raise TooMuch(f"it has more than {_MOST_WORDS:,} words")
     count = 1
     for place, options in enumerate(choices):
         count *= len(options)
@@ -72,7 +93,7 @@ def _split(alternatives: list[Value], state: State, run: Runs) -> list[list[Word
     for pieces in alternatives:
         words: list[Word] = []
         for sequence in braces(pieces):
-            here = _tilde(sequence, state, run)
+            here = with_home(sequence, state, run)
             if state.split:
                 here = tuple(_unsplit(piece) for piece in here)
             words.extend(words_of(here))
@@ -91,7 +112,7 @@ def assigned(node: Node | None, state: State, run: Runs) -> tuple[Value, ...]:
     """What a variable is set to: no splitting, no braces, no wildcards."""
     if not node:
         return ((Lit("", QUOTED),),)
-    return tuple(dict.fromkeys(_tilde(value, state, run) for value in values(node, state, run)))
+    return tuple(dict.fromkeys(with_home(value, state, run) for value in values(node, state, run)))
 
 
 def values(node: Node, state: State, run: Runs, *, quoted: bool = False, heredoc: bool = False) -> list[Value]:
@@ -103,7 +124,14 @@ def values(node: Node, state: State, run: Runs, *, quoted: bool = False, heredoc
         if len(found) > MOST_ALTERNATIVES:
             run.note("a word that may be too many things")
             found = [(Hole("a word that may be too many things"),)]
+        if any(_is_long(value) for value in found):
+            run.note("a word that is too long")
+            found = [(Hole("a word that is too long"),)]
     return found
+
+
+def _is_long(value: Value) -> bool:
+    return len(value) > _MOST_PIECES or sum(len(piece.text) for piece in value if isinstance(piece, Lit)) > MOST_BYTES
 
 
 def _part(part: Node, state: State, run: Runs, *, quoted: bool, heredoc: bool) -> list[Value]:
@@ -123,14 +151,16 @@ def _part(part: Node, state: State, run: Runs, *, quoted: bool, heredoc: bool) -
         inside = values(part, state, run, quoted=True)
         return [value or (Lit("", QUOTED),) for value in inside]
     if kind == "ParamExp":
-        return [_put_in(value, quoted=quoted or heredoc) for value in parameter(part, state, run, quoted=quoted or heredoc)]
+        return [
+            _put_in(value, quoted=quoted or heredoc) for value in parameter(part, state, run, quoted=quoted or heredoc)
+        ]
     if kind == "CmdSubst":
         return [_put_in(run.output(part, state), quoted=quoted or heredoc)]
     if kind == "ProcSubst":
         run.output(part, state)
-        return [(Lit("/dev/fd/63", QUOTED),)]
+        return [(Lit(PIPED, QUOTED),)]
     if kind == "ArithmExp":
-        arithmetic(part.get("X"), state, run)
+        _arithmetic_within(part.get("X"), state, run)
         return [NUMBER]
     if kind == "ExtGlob":
         text = part.get("Pattern", {}).get("Value", "")
@@ -149,39 +179,13 @@ def _put_in(value: Value, *, quoted: bool) -> Value:
             found.append(Lit(piece.text, QUOTED if quoted else SPLIT))
         elif isinstance(piece, Hole):
             found.append(piece._replace(quoted=quoted or piece.quoted))
+        elif isinstance(piece, Under) and not quoted:
+            found.append(split_at(piece, " \t\n"))
         else:
             found.append(piece)
     if quoted and not found:
         return (Lit("", QUOTED),)
     return tuple(found)
-
-
-def _tilde(pieces: Value, state: State, run: Runs) -> Value:
-    first = pieces[0] if pieces else None
-    if not isinstance(first, Lit) or first.kind != BARE or not first.text.startswith("~"):
-        return pieces
-    user, slash, rest = first.text[1:].partition("/")
-    if not slash and len(pieces) > 1:
-        return pieces
-    if user == "+":
-        home: str | None = state.cwds[0] if len(state.cwds) == 1 and not state.lost else None
-    elif user == "":
-        return (*home_values(state, run)[0], *((Lit("/" + rest, BARE),) if slash else ()), *pieces[1:])
-    else:
-        home = None if user == "-" or user.isdigit() else run.home_of(user)
-        if home is None and user not in ("-",) and not user.isdigit():
-            return pieces  # no such user: the word stays as it is
-    if home is None:
-        return (Hole("a directory that is not known"), *pieces[1:])
-    return (Lit(home, QUOTED), *((Lit("/" + rest, BARE),) if slash else ()), *pieces[1:])
-
-
-def home_values(state: State, run: Runs) -> tuple[Value, ...]:
-    """What `$HOME` may hold."""
-    held = state.variables.get("HOME")
-    if held is None:
-        return ((Lit(run.home, QUOTED),),)
-    return held if len(held) == 1 else ((Hole("a home directory that may be several"),),)
 
 
 def search(node: Any, state: State, run: Runs) -> None:
@@ -192,24 +196,29 @@ def search(node: Any, state: State, run: Runs) -> None:
 
 def arithmetic(node: Any, state: State, run: Runs) -> State:
     """Goes through an arithmetic expression. What a variable holds is itself read as arithmetic, which may run code."""
-    search(node, state, run)
+    for inner in nested(node):
+        if not all(is_number(piece) for piece in run.output(inner, state)):
+            run.note("arithmetic on the output of a command")
     if hides_code(node):
         run.note("code in quotes in arithmetic")
     names = set(names_in(node))
     for name in names:
-        for value in state.variables.get(name, ()):
-            if any(not _is_number(piece) for piece in value):
-                run.note(f"arithmetic on the variable {name}")
+        values = state.variables.get(name, ())
+        if name in ("@", "*") or name.isdigit():
+            values = (argument(name, state),)
+        if any(not is_number(piece) for value in values for piece in value):
+            run.note(f"arithmetic on the variable {name}")
     if assigned_in(node):
         for name in names:
             state = state.with_variable(name, (NUMBER,))
     return state
 
 
-def _is_number(piece: Piece) -> bool:
-    if isinstance(piece, Lit):
-        return not piece.text.strip() or _NUMBER.fullmatch(piece.text.strip()) is not None
-    return isinstance(piece, Hole) and piece.plain
+def _arithmetic_within(node: Any, state: State, run: Runs) -> None:
+    """The same within a word, from which no change of a variable is carried on."""
+    after = arithmetic(node, state, run)
+    if after is not state and after.variables != state.variables:
+        run.note("a variable that is set while a word is read")
 
 
 def parameter(node: Node, state: State, run: Runs, *, quoted: bool) -> list[Value]:
@@ -218,179 +227,72 @@ def parameter(node: Node, state: State, run: Runs, *, quoted: bool) -> list[Valu
     held = _held(name, node.get("Index"), state, run)
     for key in ("Index", "Slice"):
         if node.get(key):
-            arithmetic(node[key], state, run)
-    search(node.get("Repl"), state, run)
+            _arithmetic_within(node[key], state, run)
+    whole = name in ("@", "*") or index_of(node.get("Index")) in ("@", "*")
     if node.get("Length") or node.get("Width") or node.get("IsSet"):
+        search(node.get("Repl"), state, run)
         return [NUMBER]
     if node.get("Names") or node.get("NestedParam") or node.get("Flags"):
+        search([node.get("NestedParam"), node.get("Exp"), node.get("Repl")], state, run)
         return [(Hole("a variable that is not known"),)]
     if node.get("Excl"):
         held = _indirect(held, state, run)
     if node.get("Exp"):
-        return _operated(name, held, node["Exp"], state, run, quoted=quoted)
+        return _with_operator(name, held, node["Exp"], state, run, quoted=quoted)
     if node.get("Slice"):
-        return [_sliced(value, node["Slice"]) for value in held]
+        return [(Hole("some of a list"),)] if whole else [sliced(value, node["Slice"]) for value in held]
     if node.get("Repl"):
-        return [_replaced(value, node["Repl"], state, run) for value in held]
+        old = values(node["Repl"].get("Orig") or {}, state, run, quoted=True)
+        new = values(node["Repl"].get("With") or {}, state, run, quoted=True)
+        return [replaced(value, old, new, every=bool(node["Repl"].get("All"))) for value in held]
+    if quoted and "*" in (name, index_of(node.get("Index"))):
+        return [joined(value, state) for value in held]
     return list(held)
+
+
+def _with_operator(
+    name: str, held: Sequence[Value], exp: Node, state: State, run: Runs, *, quoted: bool
+) -> list[Value]:
+    op, word = exp.get("Op", ""), exp.get("Word")
+    options = values(word, state, run, quoted=quoted) if word else [()]
+    if not quoted and word:
+        options = [with_home(value, state, run) for value in options]
+    if op == "@" and {text_of(value) for value in options} - set("UuLQEAaKk"):
+        run.note("a variable that is read as a prompt, which may run code")
+        for text in filter(None, map(text_of, held)):
+            run.script(f": <<{_END}\n{text}\n{_END}\n", state, None)
+    found = operated(name, held, op, options)
+    if op in (":=", "=") and any(text_of(value) == "" for value in held):
+        run.set_meanwhile(name, tuple(found))
+    return found
 
 
 def _indirect(held: Sequence[Value], state: State, run: Runs) -> tuple[Value, ...]:
     found: list[Value] = []
     for value in held:
         text = text_of(value)
+        if text is None or "[" in text:
+            run.note("a variable that is not known")
         found.extend([UNSET] if text is None else _held(text, None, state, run))
     return tuple(found)
 
 
 def _held(name: str, index: Any, state: State, run: Runs) -> tuple[Value, ...]:
+    if name in _OF_THE_SHELL:
+        return (UNSET,)
     if name in state.variables:
-        return _element(state.variables[name], index)
+        held = element(state.variables[name], index)
+        return (*held, NUMBER) if name in _COUNTERS else held
     if name in ("@", "*") or name.isdigit():
-        return (_argument(name, state),)
+        return (argument(name, state),)
     if name == "PWD":
         found: list[Value] = [(Lit(cwd, QUOTED),) for cwd in state.cwds]
         return (*found, (Hole("a directory that is not known"),)) if state.lost or not found else tuple(found)
+    if name == "RANDOM":
+        return ((Hole("a random number", quoted=True),),)
     if name == "HOME":
         return ((Lit(run.home, QUOTED),),)
     return (NUMBER,) if name in _COUNTERS else (UNSET,)
-
-
-def _argument(name: str, state: State) -> Value:
-    if state.arguments is None:
-        return (Hole("an argument that is not known"),)
-    if name.isdigit():
-        at = int(name) - 1
-        if at < 0:
-            return (Hole("the name of the script"),)
-        return state.arguments[at] if at < len(state.arguments) else (Lit("", QUOTED),)
-    found: list[Piece] = []
-    for value in state.arguments:
-        if found:
-            found.append(Break())
-        found.extend(value)
-    return tuple(found)
-
-
-def _element(held: tuple[Value, ...], index: Any) -> tuple[Value, ...]:
-    """An element of what may be a list, or all of it."""
-    wanted = ""
-    if isinstance(index, Mapping):
-        wanted = "".join(part.get("Value", "?") for part in index.get("Parts", ()))
-    if wanted in ("@", "*"):
-        return held
-    found: list[Value] = []
-    for value in held:
-        items = elements(value)
-        if len(items) == 1:
-            found.append(items[0])
-        elif not wanted or wanted.isdigit():
-            at = int(wanted or 0)
-            found.append(items[at] if at < len(items) else ())
-        else:
-            found.append((Hole("an element of a list"),))
-    return tuple(found)
-
-
-def elements(value: Value) -> list[Value]:
-    """The elements of a list, or the one value that it is."""
-    items: list[list[Piece]] = [[]]
-    for piece in value:
-        if isinstance(piece, Break):
-            items.append([])
-        else:
-            items[-1].append(piece)
-    return [tuple(item) for item in items]
-
-
-def text_of(value: Value) -> str | None:
-    """The text of a value that is wholly known; else None."""
-    if all(isinstance(piece, Lit) for piece in value):
-        return "".join(piece.text for piece in value if isinstance(piece, Lit))
-    return None
-
-
-def _operated(
-    name: str, held: Sequence[Value], exp: Node, state: State, run: Runs, *, quoted: bool
-) -> list[Value]:
-    op, word = exp.get("Op", ""), exp.get("Word")
-    options = values(word, state, run, quoted=True) if word else [()]
-    if not quoted and word:
-        options = [_tilde(value, state, run) for value in values(word, state, run, quoted=False)]
-    if op in (":-", "-", ":=", "="):
-        texts = [text_of(value) for value in held]
-        if all(text for text in texts):
-            return list(held)
-        return [*(value for value, text in zip(held, texts, strict=True) if text != ""), *options]
-    if op in (":+", "+"):
-        return [*options, ()]
-    if op in (":?", "?"):
-        return list(held)
-    if op in ("^^", ",,", "^", ","):
-        return [_cased(value, op) for value in held]
-    if op in ("%", "%%", "#", "##") and len(options) == 1:
-        return [_trimmed(value, op, options[0]) for value in held]
-    return [(Hole(f"what is made of the variable {name}"),)]
-
-
-def _cased(value: Value, op: str) -> Value:
-    text = text_of(value)
-    if text is None:
-        return (Hole("a name in other letters"),)
-    change = str.upper if op[0] == "^" else str.lower
-    return (Lit(change(text) if len(op) == 2 else change(text[:1]) + text[1:], QUOTED),)
-
-
-def _trimmed(value: Value, op: str, pattern: Value) -> Value:
-    wanted = "".join(piece.text if isinstance(piece, Lit) else "" for piece in pattern)
-    if any(not isinstance(piece, Lit) for piece in pattern) or "[" in wanted or "\\" in wanted:
-        return (Hole("what is left of a variable"),)
-    text = text_of(value)
-    if text is None:
-        ends = op in ("%", "%%") and "/" not in wanted
-        if ends and len(value) == 1 and isinstance(value[0], Under):
-            return value
-        return (Hole("what is left of a variable"),)
-    test = re.compile(
-        "".join(
-            re.escape(piece.text) if piece.kind == QUOTED else _regex(piece.text)
-            for piece in pattern
-            if isinstance(piece, Lit)
-        ),
-        re.DOTALL,
-    )
-    sizes = range(len(text) + 1) if len(op) == 1 else range(len(text), -1, -1)
-    for size in sizes:
-        piece, rest = (text[len(text) - size :], text[: len(text) - size]) if op[0] == "%" else (text[:size], text[size:])
-        if test.fullmatch(piece):
-            return (Lit(rest, QUOTED),)
-    return (Lit(text, QUOTED),)
-
-
-def _regex(text: str) -> str:
-    return "".join({"*": ".*", "?": "."}.get(char, re.escape(char)) for char in text)
-
-
-def _sliced(value: Value, part: Node) -> Value:
-    text = text_of(value)
-    bounds = []
-    for key in ("Offset", "Length"):
-        node = part.get(key)
-        said = "".join(piece.get("Value", "?") for piece in node.get("Parts", [{}])) if node else ""
-        bounds.append(int(said) if said.isdigit() else (None if not node else -1))
-    start, length = bounds
-    if text is None or start is None or start < 0 or (length is not None and length < 0):
-        return (Hole("a piece of a variable"),)
-    return (Lit(text[start : None if length is None else start + length], QUOTED),)
-
-
-def _replaced(value: Value, part: Node, state: State, run: Runs) -> Value:
-    text = text_of(value)
-    old = [text_of(found) for found in values(part.get("Orig") or {}, state, run, quoted=True)]
-    new = [text_of(found) for found in values(part.get("With") or {}, state, run, quoted=True)]
-    if text is None or len(old) != 1 or len(new) != 1 or not old[0] or new[0] is None or set(old[0]) & set("*?[\\#%&"):
-        return (Hole("a variable with something replaced"),)
-    return (Lit(text.replace(old[0], new[0], -1 if part.get("All") else 1), QUOTED),)
 
 
 def heredoc(node: Node, state: State, run: Runs, *, literal: bool) -> Value:
@@ -399,19 +301,3 @@ def heredoc(node: Node, state: State, run: Runs, *, literal: bool) -> Value:
         return (Lit("".join(part.get("Value", "") for part in node.get("Parts", ())), QUOTED),)
     found = values(node, state, run, heredoc=True)
     return found[0] if len(found) == 1 else (Hole("a here-document that may be several things"),)
-
-
-def with_arguments(state: State, words: Sequence[Word] | None) -> State:
-    """The state with `$1` and so on set to these words; None where nobody knows them."""
-    if words is None or any(word.many for word in words):
-        return replace(state, arguments=None)
-    return replace(state, arguments=tuple(value_of(word) for word in words))
-
-
-def value_of(word: Word) -> Value:
-    """A word as the value of a variable."""
-    if word.text is not None:
-        return (Lit(word.text, QUOTED),)
-    if word.under:
-        return (Under(word.under),)
-    return (*((Lit(word.head, QUOTED),) if word.head else ()), Hole(word.why, quoted=True, plain=word.plain))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 BARE, QUOTED, SPLIT = 0, 1, 2
 MOST_WORDS = 1_000
+MOST_BRACES = 40
 WILD = frozenset("*?[")
 
 
@@ -37,17 +38,29 @@ class Hole(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """A path as written, and the directories it may be read against. `only`: names below it that fit this glob."""
+    """A path as written, and the directories it may be read against. `only`: names below it that fit this glob.
+
+    `splits` are the characters at which a name falls into several words by the time it is used, see `Found`. `files`:
+    none of the names is a link.
+    """
 
     path: str
     bases: tuple[str, ...]
     only: str = ""
+    splits: str = ""
+    files: bool = False
 
 
 class Under(NamedTuple):
     """The name of a file that lies at or below one of these places: what a search prints, and what `{}` stands for."""
 
     spots: tuple[Spot, ...]
+
+
+def split_at(under: Under, characters: str) -> Under:
+    """The same name where it falls apart at these characters, too."""
+    spots = (spot._replace(splits="".join(sorted({*spot.splits, *characters}))) for spot in under.spots)
+    return Under(tuple(spots))
 
 
 class Pattern(NamedTuple):
@@ -174,6 +187,8 @@ def braces(pieces: Sequence[Piece]) -> list[tuple[Piece, ...]]:
     """Every sequence that the braces in the source's own text stand for, in order; at most `MOST_WORDS` of them."""
     if not any(isinstance(piece, Lit) and piece.kind == BARE and "{" in piece.text for piece in pieces):
         return [tuple(pieces)]
+    if sum(piece.text.count("{") for piece in pieces if isinstance(piece, Lit) and piece.kind == BARE) > MOST_BRACES:
+        return [(Hole("braces that stand for too many words"),)]
     atoms: list[Piece] = []
     for piece in pieces:
         if isinstance(piece, Lit) and piece.kind == BARE:
@@ -194,7 +209,7 @@ def _braces(atoms: list[Piece]) -> list[list[Piece]]:
         choices: list[list[Piece]] = []
         if commas:
             borders = [start, *commas, end]
-            for one, other in zip(borders, borders[1:], strict=False):
+            for one, other in pairwise(borders):
                 choices.extend(_braces(atoms[one + 1 : other]))
         else:
             choices = _sequence(inside)

@@ -14,6 +14,7 @@ MOST_BYTES = 64 * 1024
 MOST_PARTS = 400
 MOST_FOUND = 1_000
 MOST_STEPS = 10_000
+MOST_CODES = 60
 DEEPEST = 12
 
 
@@ -56,6 +57,9 @@ class World(Protocol):
     def is_file(self, path: str, base: str) -> bool:
         """True where the path names a file that is there."""
 
+    def is_dir(self, path: str, base: str) -> bool:
+        """True where the path names a directory that is there."""
+
     def real(self, path: str) -> str:
         """Where a directory's path leads in fact."""
 
@@ -71,8 +75,10 @@ class Found(NamedTuple):
 
     `path` is as written and read against each of `bases`; None where the effect touches no path, and `subject` says
     what it touches. `weight`: see `Weight`. `deep` says whether what lies below is touched too: "whole", all of it with
-    the directory itself (`rm -r`); "spread", whatever it likes of it (an archive unpacked); "inside", files of some kind
-    (a formatter); "" for nothing. `only` is a glob that a name on the way down must fit.
+    the directory itself (`rm -r`); "spread", whatever it likes of it (an archive unpacked); "inside", files of some
+    kind (a formatter); "links", the same and what links there lead to; "files", any that is no link; "" for nothing. `only` is a glob that a name on
+    the way down must fit. `splits` are characters at which a name found there falls into several words; a dash among
+    them stands for a name that begins with one, which is then no name at all.
     """
 
     cls: EffectClass
@@ -82,6 +88,7 @@ class Found(NamedTuple):
     weight: Weight = Weight.SURE
     subject: str = ""
     only: str = ""
+    splits: str = ""
 
 
 class Part(NamedTuple):

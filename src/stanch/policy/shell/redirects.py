@@ -5,95 +5,99 @@ Settles every operator of redirection. Does not settle what a word comes to (`po
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
 
 from stanch.policy.shell import expanding
-from stanch.policy.shell.pieces import Hole, Lit, Value, Word
+from stanch.policy.shell.outcome import Opened
+from stanch.policy.shell.pieces import QUOTED, Hole, Lit, Value, Word
 from stanch.policy.shell.reading import Found, Part, shown
-from stanch.policy.shell.state import State
+from stanch.policy.shell.state import Node, State
+from stanch.policy.shell.touching import targets
+from stanch.policy.shell.walk import Walk
 from stanch.values.call import Command, EffectClass
 
-if TYPE_CHECKING:
-    from stanch.policy.shell.running import Run
-
-READING = frozenset({"<", "<>"})
-WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
+_READING = frozenset({"<", "<>"})
+_WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
+_ADDING = frozenset({">>", "&>>", "<>"})
 FROM_FILE: Value = (Hole("what a file holds"),)
+SAME_STREAM: Value = (Hole("what is on another descriptor"),)
 
 
-class Opened(NamedTuple):
-    """What a statement's redirections come to.
-
-    `stdin` is what the command finds on its standard input, None where nothing was put there. `elsewhere`: what it
-    prints goes into a file. `text` is what a here-document or here-string holds, for the file it may be written to.
-    """
-
-    found: tuple[Found, ...] = ()
-    stdin: Value | None = None
-    elsewhere: bool = False
-    unread: str = ""
-    shown: str = ""
-    targets: tuple[Found, ...] = ()
+def opened_by(nodes: Sequence[Node], state: State, stdin: Value | None, run: Walk) -> Opened:
+    """What the redirections of a statement come to."""
+    found: list[Found] = []
+    written: list[tuple[Found, bool]] = []
+    said: list[str] = []
+    unread, elsewhere, silent = "", False, True
     output: Value = ()
-
-
-class Redirects:
-    """The redirections of one going-through."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def open(self, nodes: Sequence[Mapping[str, Any]], state: State, stdin: Value | None) -> Opened:
-        """Goes through the redirections of a statement."""
-        found: list[Found] = []
-        targets: list[Found] = []
-        said: list[str] = []
-        unread, elsewhere = "", False
-        output: Value = ()
-        for node in nodes:
-            op = node.get("Op", "")
-            if op in ("<<", "<<-"):
-                mark = node.get("Word") or {}
-                literal = any(p.get("Type") != "Lit" or "\\" in p.get("Value", "") for p in mark.get("Parts", ()))
-                stdin = expanding.heredoc(node.get("Hdoc") or {}, state, self._run, literal=literal)
+    fed = False
+    for node in nodes:
+        op = node.get("Op", "")
+        fed = op in ("<<", "<<-", "<<<") or (fed and op in (">", ">>", "&>"))
+        if op in ("<<", "<<-"):
+            mark = node.get("Word") or {}
+            literal = any(p.get("Type") != "Lit" or "\\" in p.get("Value", "") for p in mark.get("Parts", ()))
+            text = expanding.heredoc(node.get("Hdoc") or {}, state, run, literal=literal)
+            stdin = _without_tabs(text) if op == "<<-" else text
+            continue
+        if op == "<<<":
+            chosen = expanding.values(node.get("Word") or {}, state, run)
+            stdin = tuple(Lit(p.text, QUOTED) if isinstance(p, Lit) else p for p in chosen[0])
+            stdin = (*stdin, Lit("\n", QUOTED)) if len(chosen) == 1 else FROM_FILE
+            continue
+        for words in expanding.fields([node.get("Word") or {}], state, run):
+            word = words[0] if len(words) == 1 else Word(None, why="a file that may be several")
+            if op in (">&", "<&") and word.text is not None and (word.text.rstrip("-").isdigit() or word.text == "-"):
+                stdin = SAME_STREAM if op == "<&" else stdin
+                silent = silent and elsewhere and word.text == "1" and (node.get("N") or {}).get("Value") == "2"
                 continue
-            if op == "<<<":
-                chosen = expanding.values(node.get("Word") or {}, state, self._run)
-                stdin = chosen[0] if len(chosen) == 1 else FROM_FILE
-                stdin = tuple(Lit(p.text, 1) if isinstance(p, Lit) else p for p in stdin)
+            said.append(f"{op} {word.shown}")
+            if op == "<&" and word.text is not None:
                 continue
-            for words in expanding.fields([node.get("Word") or {}], state, self._run):
-                word = words[0] if len(words) == 1 else Word(None, why="a file that may be several")
-                if op in (">&", "<&") and word.text is not None and (word.text.rstrip("-").isdigit() or word.text == "-"):
-                    continue
-                if op == "<&" and word.text is not None:
-                    continue
-                said.append(f"{op} {word.shown}")
-                if word.wild:
-                    unread = unread or "a file that a wildcard stands for"
-                effects, why = self._run.commands.targets(word, state, _classes(op))
-                unread = unread or why
-                found.extend(effects)
-                if op in WRITING:
-                    targets.extend(effect for effect in effects if effect.cls is EffectClass.WRITE)
-                    elsewhere = elsewhere or (node.get("N") or {}).get("Value", "1") == "1"
-                else:
-                    stdin = FROM_FILE
-                    output = FROM_FILE
-        return Opened(tuple(found), stdin, elsewhere, unread, " ".join(said), tuple(targets), output)
+            if word.wild:
+                unread = unread or "a file that a wildcard stands for"
+            effects, why = targets(run, word, state, _classes(op))
+            unread = unread or why
+            found.extend(effects)
+            if op in _WRITING:
+                more = [effect for effect in effects if effect.cls is EffectClass.WRITE]
+                written.extend((effect, op in _ADDING) for effect in more)
+                silent = silent and (word.text == "/dev/null" or bool(more))
+                elsewhere = elsewhere or (node.get("N") or {}).get("Value", "1") == "1"
+            else:
+                stdin = output = FROM_FILE
+    return Opened(
+        tuple(found),
+        stdin,
+        elsewhere,
+        elsewhere and silent,
+        unread,
+        " ".join(said),
+        tuple(written),
+        output,
+        bool(nodes),
+        fed,
+    )
 
-    def flush(self, run: Run, what: str) -> None:
-        """Makes a part of whatever was noted while words were expanded that belong to no command."""
-        if run.notes:
-            run.parts.append(Part(Command(shown(what), inert=True, unread=run.notes[0])))
-            run.notes.clear()
+
+def flush(run: Walk, what: str) -> None:
+    """Makes a part of whatever was noted while words were expanded that belong to no command."""
+    if run.notes:
+        run.parts.append(Part(Command(shown(what), inert=True, unread=run.notes[0])))
+        run.notes.clear()
+
+
+def _without_tabs(text: Value) -> Value:
+    """A here-document of `<<-`: no line begins with a tab."""
+    if len(text) == 1 and isinstance(text[0], Lit):
+        return (Lit("\n".join(line.lstrip("\t") for line in text[0].text.split("\n")), QUOTED),)
+    return text
 
 
 def _classes(op: str) -> tuple[EffectClass, ...]:
     classes = []
-    if op in READING:
+    if op in _READING:
         classes.append(EffectClass.READ)
-    if op in WRITING:
+    if op in _WRITING:
         classes.append(EffectClass.WRITE)
     return tuple(classes) or (EffectClass.WRITE,)

@@ -6,25 +6,19 @@ Settles which scripts only look at text. A script that cannot be followed is unr
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from stanch.policy.shell.operands import Use
-from stanch.policy.shell.pieces import Word, known
-from stanch.policy.shell.state import State
-
-if TYPE_CHECKING:
-    from stanch.policy.shell.commands import Commands, Draft
-    from stanch.policy.shell.redirects import Opened
+from stanch.policy.shell.pieces import known
+from stanch.policy.shell.walk import Call
 
 
-def sed(commands: Commands, use: Use, words: Sequence[Word], state: State, draft: Draft, opened: Opened) -> None:
+def sed(call: Call) -> None:
     """sed: `w` and `r` name files, `e` runs programs; all else only looks at text."""
+    use, draft = call.use, call.draft
     scripts = list(use.patterns)
     operands = list(use.operands)
     given = "pattern" in use.flags
     if "patterns" in use.flags:
-        draft.say_unread("a script out of a file")
+        draft.say_unread("a script that stands in a file")
     files = operands if given else operands[1:]
     if not given:
         scripts = operands[:1]
@@ -88,7 +82,9 @@ def sed_files(script: str) -> list[tuple[str, str]]:
         elif char == "v":
             at = _label_end(script, at + 1)
         else:
-            raise ValueError("a sed script that runs programs" if char == "e" else "a sed script that cannot be followed")
+            raise ValueError(
+                "a sed script that runs programs" if char == "e" else "a sed script that cannot be followed"
+            )
     return [(kind, path) for kind, path in found if path not in ("/dev/stdout", "/dev/stderr", "/dev/stdin")]
 
 
@@ -148,8 +144,9 @@ def _substitution(script: str, at: int, found: list[tuple[str, str]]) -> int:
     return at
 
 
-def awk(commands: Commands, use: Use, words: Sequence[Word], state: State, draft: Draft, opened: Opened) -> None:
+def awk(call: Call) -> None:
     """awk: a script that only prints to its output looks at text; any other is unread."""
+    use, draft = call.use, call.draft
     operands = list(use.operands)
     touched = {id(word) for word in operands}
     use.acts = [(kind, word) for kind, word in use.acts if id(word) not in touched]
@@ -157,7 +154,7 @@ def awk(commands: Commands, use: Use, words: Sequence[Word], state: State, draft
     files = operands if from_file else operands[1:]
     use.acts.extend(("read", word) for word in files if not _ASSIGN.match(word.text or ""))
     if from_file:
-        draft.say_unread("a script out of a file")
+        draft.say_unread("a script that stands in a file")
         return
     if not operands:
         return

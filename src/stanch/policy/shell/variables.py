@@ -9,22 +9,30 @@ from __future__ import annotations
 import re
 
 from stanch.policy.shell.pieces import Value
-from stanch.policy.shell.expanding import text_of
+from stanch.policy.shell.values import text_of
 
 _NAMES = frozenset(
-    "PATH IFS CDPATH HOME BASH_ENV ENV SHELLOPTS BASHOPTS PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 PAGER MANPAGER EDITOR "
-    "VISUAL BROWSER LESS LESSOPEN LESSCLOSE LESSKEY PYTHONSTARTUP PYTHONHOME PYTHONBREAKPOINT PYTHONWARNINGS PERL5OPT "
-    "PERL5DB PERL5LIB RUBYOPT RUBYLIB NODE_OPTIONS JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH SHELL "
-    "SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR RSYNC_RSH CVS_RSH TAR_OPTIONS GREP_OPTIONS RIPGREP_CONFIG_PATH MAKEFLAGS "
-    "MAKEFILES GNUMAKEFLAGS PYTEST_ADDOPTS PYTEST_PLUGINS OPENSSL_CONF CURL_HOME WGETRC HGRCPATH XDG_CONFIG_HOME "
-    "XDG_DATA_HOME RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTC CARGO_HOME CC CXX CPP LD AR AS GOROOT GOFLAGS "
-    "DOCKER_HOST DOCKER_CONFIG MANPATH INPUTRC TERMINFO VIMINIT EXINIT MYVIMRC NVIM_APPNAME ZDOTDIR FPATH FCEDIT "
-    "HISTFILE EXECIGNORE GLOBIGNORE BASH_CMDS BASH_ALIASES BASH_LOADABLES_PATH npm_config_script_shell "
-    "npm_config_node_options npm_config_userconfig npm_config_globalconfig GCONV_PATH LOCPATH HOSTALIASES "
-    "PIP_INDEX_URL PIP_EXTRA_INDEX_URL UV_INDEX_URL PIP_CONFIG_FILE NPM_CONFIG_USERCONFIG "
-    "CONFIG_SHELL MAKE_COMMAND".split()  # noqa: SIM905
+    {
+        *("PATH", "IFS", "CDPATH", "HOME", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND"),
+        *("PS0", "PS1", "PS2", "PS3", "PS4", "PAGER", "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "LESS"),
+        *("LESSOPEN", "LESSCLOSE", "LESSKEY", "PYTHONSTARTUP", "PYTHONHOME", "PYTHONBREAKPOINT"),
+        *("PYTHONWARNINGS", "PERL5OPT", "PERL5DB", "PERL5LIB", "RUBYOPT", "RUBYLIB", "NODE_OPTIONS"),
+        *("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "SHELL", "SSH_ASKPASS"),
+        *("SUDO_ASKPASS", "SUDO_EDITOR", "RSYNC_RSH", "CVS_RSH", "TAR_OPTIONS", "GREP_OPTIONS"),
+        *("RIPGREP_CONFIG_PATH", "MAKEFLAGS", "MAKEFILES", "GNUMAKEFLAGS", "PYTEST_ADDOPTS"),
+        *("PYTEST_PLUGINS", "OPENSSL_CONF", "CURL_HOME", "WGETRC", "HGRCPATH", "XDG_CONFIG_HOME"),
+        *("XDG_DATA_HOME", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTC", "CARGO_HOME", "CC", "CXX"),
+        *("CPP", "LD", "AR", "AS", "GOROOT", "GOFLAGS", "DOCKER_HOST", "DOCKER_CONFIG", "MANPATH"),
+        *("INPUTRC", "TERMINFO", "VIMINIT", "EXINIT", "MYVIMRC", "NVIM_APPNAME", "ZDOTDIR", "FPATH"),
+        *("FCEDIT", "HISTFILE", "EXECIGNORE", "GLOBIGNORE", "BASH_CMDS", "BASH_ALIASES"),
+        *("BASH_LOADABLES_PATH", "npm_config_script_shell", "npm_config_node_options"),
+        *("npm_config_userconfig", "npm_config_globalconfig", "GCONV_PATH", "LOCPATH", "HOSTALIASES"),
+        *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "PIP_CONFIG_FILE"),
+        *("NPM_CONFIG_USERCONFIG", "CONFIG_SHELL", "MAKE_COMMAND"),
+    }
 )
 _PREFIXES = ("LD_", "DYLD_", "GIT_", "BASH_FUNC_", "PYTHONPYCACHE", "CARGO_TARGET_", "CORECLR_", "DOTNET_STARTUP_")
+_FOLDERS = frozenset({"CARGO_TARGET_DIR", "PYTHONPYCACHEPREFIX"})
 _GIT_HARMLESS = re.compile(
     r"GIT_(?:TERMINAL_PROMPT|AUTHOR_.*|COMMITTER_.*|TRACE.*|OPTIONAL_LOCKS|MERGE_AUTOEDIT|ADVICE|PROGRESS_DELAY|"
     r"LITERAL_PATHSPECS|ICASE_PATHSPECS|GLOB_PATHSPECS|NOGLOB_PATHSPECS|LFS_SKIP_SMUDGE|PAGER_IN_USE|REFLOG_ACTION|"
@@ -38,7 +46,9 @@ _NODE = re.compile(
     r"|--enable-source-maps|--no-deprecation|--trace-deprecation|--throw-deprecation|--openssl-legacy-provider"
     r"|--experimental-[a-z-]+|--test|--expose-gc|\s)*"
 )
-_FLAGS = re.compile(r"(?:-j\s*\d*|-k|-s|--no-print-directory|-mod=[a-z]+|-v|-race|-count=\d+|-buildvcs=(?:true|false)|\s)*")
+_FLAGS = re.compile(
+    r"(?:-j\s*\d*|-k|-s|--no-print-directory|-mod=[a-z]+|-v|-race|-count=\d+|-buildvcs=(?:true|false)|\s)*"
+)
 _HARMLESS = {
     "PAGER": _SHOWING,
     "MANPAGER": _SHOWING,
@@ -66,11 +76,25 @@ _HARMLESS = {
 }
 
 
+_IN_MAKE = frozenset(
+    {".SHELLFLAGS", "RM", "CP", "MV", "INSTALL", "PYTHON", "PERL", "MAKE", "FC", "LEX", "YACC", "NODE", "GO"}
+)
+
+
+def in_make(name: str, value: str | None) -> bool:
+    """True where this value of a variable of make, None for one that is not known, may run other code."""
+    if value is not None and ("$" in value or "`" in value):
+        return True
+    if not changes_what_runs(name) and name not in _IN_MAKE:
+        return False
+    return value is None or _HARMLESS.get(name, _TOOL).fullmatch(value) is None
+
+
 def changes_what_runs(name: str) -> bool:
     """True where a value of the variable may make other code run than a command's words say."""
     if name in _NAMES:
         return True
-    return name.startswith(_PREFIXES) and _GIT_HARMLESS.fullmatch(name) is None
+    return name not in _FOLDERS and name.startswith(_PREFIXES) and _GIT_HARMLESS.fullmatch(name) is None
 
 
 def is_harmless(name: str, value: Value) -> bool:

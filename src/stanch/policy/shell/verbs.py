@@ -12,19 +12,23 @@ from typing import Any
 
 VERSION = 1
 KINDS = frozenset(
-    "read write both move below wipe unpack text maybe any url host script command assigns code opaque".split()  # noqa: SIM905
-)
-ROLES = frozenset(
-    "flag value maybe optional read write both below wipe at base into pattern patterns shell opaque script unread deep "
-    "edit lists url stop own".split()  # noqa: SIM905
+    {
+        *("read", "write", "both", "move", "below", "wipe", "unpack", "text", "maybe", "any", "url", "host"),
+        *("script", "command", "assigns", "code", "opaque"),
+    }
 )
 # Roles of options that take a value, in the next word or attached.
 TAKING = frozenset(
-    "value maybe read write both below wipe at base into pattern patterns shell opaque script url".split()  # noqa: SIM905
+    {
+        *("value", "maybe", "read", "write", "both", "below", "wipe", "at", "base", "into", "pattern", "patterns"),
+        *("shell", "opaque", "script", "url", "mount"),
+    }
 )
+# Roles of flags that change what the operands are.
+FLAGGING = frozenset({"deep", "edit", "lists", "own", "here", "bare", "look", "follow"})
+ROLES = TAKING | FLAGGING | {"flag", "optional", "unread", "stop"}
 # Roles of options that touch nothing and run nothing.
-HARMLESS = frozenset({"flag", "value", "optional", "pattern", "deep", "lists", "stop", "own"})
-
+HARMLESS = frozenset({"flag", "value", "optional", "pattern", "deep", "lists", "stop", "own", "look"})
 
 SHELLS = frozenset({"bash", "sh", "dash", "ash", "ksh", "zsh"})
 
@@ -56,6 +60,9 @@ class Verb:
     prints: str = ""
     special: str = ""
     strict: bool = False
+    also: tuple[tuple[str, str], ...] = ()
+    saves: bool = False
+    response: bool = False
 
     @property
     def takes(self) -> frozenset[str]:
@@ -84,8 +91,10 @@ class BadTable(ValueError):
 
 
 _KEYS = frozenset(
-    "names operands options aliases front sub other wrapper inert code_on_stdin network prints special strict "
-    "must must_not".split()  # noqa: SIM905
+    {
+        *("names", "operands", "options", "aliases", "front", "sub", "other", "wrapper", "inert", "code_on_stdin"),
+        *("network", "prints", "special", "strict", "also", "saves", "response", "must", "must_not"),
+    }
 )
 
 
@@ -128,7 +137,20 @@ def _verb(row: Mapping[str, Any]) -> Verb:
         row.get("prints", ""),
         row.get("special", ""),
         row.get("strict", False),
+        _also(row.get("also", ()), names),
+        row.get("saves", False),
+        row.get("response", False),
     )
+
+
+def _also(rows: Iterable[str], names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    found = []
+    for row in rows:
+        kind, _, path = row.partition(" ")
+        if kind not in KINDS or not path:
+            raise BadTable(f"the command {names[0]} has an effect of the unknown kind {kind}")
+        found.append((kind, path))
+    return tuple(found)
 
 
 def _layout(text: str, names: tuple[str, ...]) -> tuple[Slot, ...]:

@@ -5,13 +5,16 @@ Settles how an answer is shown and which exit code it has. Does not settle the a
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any
 
 import typer
 
 from stanch.explain import sentence, visible
+from stanch.surfaces import parts
 from stanch.surfaces.cli import question, terminal
 from stanch.surfaces.cli.question import Answered, Question
+from stanch.surfaces.parts import Line, parts_of, shown_parts
 from stanch.values.decision import Decision, EffectAnswer, LayerStep
 from stanch.values.reason import RuleRef
 
@@ -60,17 +63,55 @@ def answer_json(answered: Answered) -> dict[str, Any]:
 
 
 def show_answer(answered: Answered) -> None:
-    """Prints the effect, its sentence, the place of its rule, the command, and a line for each of several effects."""
+    """Prints the effect, its sentence, the place of its rule, the parts of a command, and a line for other effects."""
     decision = answered.decision
     word = terminal.coloured(decision.effect.value)
     terminal.out(f"{word}  {sentence(decision.reason, decision.effect)}")
     if decision.reason.rule is not None:
         terminal.out(f"  rule {decision.reason.rule.id}: {visible(place_of(decision.reason.rule))}")
-    for command in commands_of(decision):
-        terminal.out(f"  command: {command}")
+    show_parts(decision)
+    others = [each for each in decision.effects if each.effect.command is None]
     if len(decision.effects) > 1:
-        for each in decision.effects:
+        for each in others:
             terminal.out(f"  {effect_line(decision, each)}")
+
+
+def show_parts(decision: Decision) -> None:
+    """Prints the commands of a call as they were written, and each part with its answer and what it touches.
+
+    A command of one part that touches nothing is in the sentence already.
+    """
+    found = parts_of(decision)
+    if not found:
+        return
+    written = commands_of(decision)
+    one = len(found) == 1
+    if not one or written != [found[0].line.text]:
+        for command in written:
+            terminal.out(f"  command: {command}")
+    if one and found[0].line.decides and not found[0].found:
+        return
+    shown, further = shown_parts(found)
+    wide = len(str(shown[-1].number))
+    for part in shown:
+        number = "" if one else f"{part.number:>{wide}}  "
+        terminal.out(_line(part.line, number, quiet=part.quiet))
+        for line in part.found:
+            terminal.out(_line(line, " " * len(number) + "  "))
+        if part.further:
+            terminal.out(f"{' ' * (len(number) + 14)}and {part.further} more, none of them stricter")
+    if further:
+        terminal.out(f"    and {further} more parts")
+
+
+def _line(line: Line, before: str, *, quiet: bool = False) -> str:
+    """A part or an effect, with the mark of the one that decides: `→ 2  ask    git push  decides`."""
+    mark = "→" if line.decides else " "
+    word = line.word or "-"
+    text = f"{line.text:<32}  {line.why}" if line.why else line.text
+    if quiet:
+        return terminal.dimmed(f"  {mark} {before}{word:<5}  {text}")
+    return f"  {mark} {before}{terminal.coloured(word)}{' ' * (5 - len(word))}  {text}"
 
 
 def place_of(rule: RuleRef) -> str:
@@ -88,10 +129,12 @@ def effect_line(decision: Decision, each: EffectAnswer) -> str:
 
 
 def effect_words(each: EffectAnswer) -> str:
-    """What the effect does to what, for a person: `write to /w/notes.md (path)`."""
+    """What the effect does to what, for a person: `write /w/notes.md (path)`, or the command that runs."""
     effect = each.effect
     if effect.cls is None:
         return "a call without effects"
+    if effect.command is not None:
+        return " ".join(parts.effect_words(effect)).strip()
     argument = f" ({visible(effect.argument)})" if effect.argument else ""
     if effect.stamp is not None:
         target = f" {visible(effect.stamp.path or effect.stamp.requested)}"
@@ -101,13 +144,21 @@ def effect_words(each: EffectAnswer) -> str:
 
 
 def commands_of(decision: Decision) -> list[str]:
-    """Every command that the call would run, on one line each, cut short, with nothing invisible in it."""
-    from stanch.surfaces.replay.calls import command_line
-    from stanch.surfaces.replay.text import one_line
-
+    """Every command as the call gives it, on one line each, cut short, with nothing invisible in it."""
     arguments = decision.call.call.arguments
-    keys = dict.fromkeys(each.effect.argument for each in decision.effects if each.effect.command)
-    return [one_line(said, LONGEST_COMMAND) for key in keys if (said := command_line(arguments.get(key)))]
+    keys = dict.fromkeys(each.effect.argument for each in decision.effects if each.effect.command is not None)
+    return [_one_line(said) for key in keys if (said := _written(arguments.get(key)))]
+
+
+def _written(command: Any) -> str:
+    if isinstance(command, list) and all(isinstance(word, str) for word in command):
+        return shlex.join(command)
+    return command if isinstance(command, str) else ""
+
+
+def _one_line(text: str) -> str:
+    shown = visible(text)
+    return shown if len(shown) <= LONGEST_COMMAND else shown[: LONGEST_COMMAND - 1] + "…"
 
 
 def show_trace(answered: Answered) -> None:

@@ -13,12 +13,17 @@ from stanch.explain import visible
 from stanch.surfaces.cli import question, terminal
 from stanch.surfaces.cli.check import answer_json, effect_words, place_of, show_answer, show_trace
 from stanch.surfaces.cli.question import Question
-from stanch.values.decision import EffectAnswer
+from stanch.surfaces.parts import is_shown, part_numbers
+from stanch.values.call import EffectClass
+from stanch.values.decision import Decision, EffectAnswer
 from stanch.values.reason import Code
 
 if TYPE_CHECKING:
     from stanch.policy.losers import Contest, Loser
     from stanch.policy.rule import Rule
+
+# Of the rules that nearly fit what a command touches, so many are shown.
+MOST_BELOW = 3
 
 
 def register(app: typer.Typer) -> None:
@@ -55,11 +60,7 @@ def explain(  # noqa: PLR0917 - a person gives options by name
         show_answer(answered)
         terminal.out()
         show_trace(answered)
-        for each, one in zip(decision.effects, found, strict=False):
-            terminal.out()
-            word = "not judged" if each.answer is None else terminal.coloured(each.answer.effect.value)
-            terminal.out(f"{effect_words(each)}: {word}")
-            _show_contest(one, each)
+        _show_contests(answered.decision, found)
         terminal.out()
         terminal.out(f"policy: {visible(answered.used)}")
     question.note_problems(answered.session.engine)
@@ -69,11 +70,39 @@ def explain(  # noqa: PLR0917 - a person gives options by name
 _ASIDE = {
     Code.MEMORY_EXCEPTION: "the memory exception is read after the mandatory rules and before all others",
     Code.GROUP_MISSING: "the session's group does not exist, so of these rules only a deny counts",
-    Code.COMMAND_UNREAD: "a command that is not read yet needs a person, so of these rules only a deny counts",
+    Code.COMMAND_UNREAD: "a part of the command cannot be known, so of these rules only a deny counts",
+    Code.NOTHING_BY_ITSELF: "by itself it does nothing: only a rule that names it, and denies or asks, counts",
+    Code.COVERS_REFUSED: "what lies below counts too, and there a rule denies or has a person asked",
+    Code.MAY_WRITE_CLOSED: "nobody knows whether it writes there, so that a deny is a question",
     Code.READ_GRANT: "a read grant answers the question that the rules would ask",
     Code.WRITE_GRANT: "a write grant answers the question that the rules would ask",
     Code.FILE_HAS_LINKS: "a write grant would have answered for the rules, but the file has other names",
 }
+
+
+def _show_contests(decision: Decision, found: tuple[Contest, ...]) -> None:
+    """Prints the rules for each effect; parts of a command are numbered, with what they touch below them."""
+    numbers = part_numbers(decision.call.effects)
+    several = max((number or 0 for number in numbers), default=0) > 1
+    for at, (each, one) in enumerate(zip(decision.effects, found, strict=False)):
+        if not is_shown(decision, at):
+            continue
+        word = "not judged" if each.answer is None else terminal.coloured(each.answer.effect.value)
+        if each.effect.command is None:
+            before = ""
+        else:
+            before = f"{numbers[at]}  " if several else ""
+            before += "  " if each.effect.found is not None else ""
+        if each.answer is not None and each.answer.code is Code.NOTHING_BY_ITSELF and one.first is None:
+            terminal.out()
+            terminal.out(
+                terminal.dimmed(f"{before}{effect_words(each)}: {each.answer.effect.value}, nothing by itself")
+            )
+            continue
+        terminal.out()
+        mark = ", which decides" if at == decision.at and len(decision.effects) > 1 else ""
+        terminal.out(f"{before}{effect_words(each)}: {word}{mark}")
+        _show_contest(one, each)
 
 
 def _show_contest(found: Contest, each: EffectAnswer) -> None:
@@ -84,16 +113,21 @@ def _show_contest(found: Contest, each: EffectAnswer) -> None:
         return
     if each.answer is not None and each.answer.code in _ASIDE:
         terminal.out(f"  {_ASIDE[each.answer.code]}")
-    if found.first is None:
-        terminal.out("  fits first    no rule")
-    else:
+    if found.first is not None:
         terminal.out(f"  fits first    {_said(found.first)}")
+    elif found.as_command:
+        what = "what it reaches" if each.effect.cls is EffectClass.NETWORK else "what it reads"
+        terminal.out(f"  as the command: no rule speaks of {what}")
+    else:
+        terminal.out("  fits first    no rule")
     for loser in found.behind:
         terminal.out(f"  fits too      {_lost(loser)}")
-    for loser in found.nearly:
+    most = MOST_BELOW if each.effect.found is not None else len(found.nearly)
+    for loser in found.nearly[:most]:
         terminal.out(f"  nearly fits   {_lost(loser)}")
-    if found.further:
-        terminal.out(f"  and {found.further} more that fail one condition")
+    further = found.further + len(found.nearly[most:])
+    if further:
+        terminal.out(f"  and {further} more that fail one condition")
 
 
 def _said(rule: Rule) -> str:

@@ -1,12 +1,14 @@
 """`stanch policy init`: a first policy file, for people who run coding agents, with every rule explained.
 
-Settles the text and where it is written. Does not settle the built-in rules (`policy.seeds`), which hold where there is
-no file: what they deny or allow, this text denies or allows too, and a test holds the two together.
+Settles the text and where it is written, and which presets there are: other texts, in `presets`. Does not settle the
+built-in rules (`policy.seeds`), which hold where there is no file: what they deny or allow, the text denies or allows
+too, and a test holds the two together.
 """
 
 from __future__ import annotations
 
 import os
+from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
@@ -100,7 +102,7 @@ rules = [
 
   # --- What is a question ---------------------------------------------------------------------------------------------
 
-  { tool = "@execute", action = "ask" },   # commands are not read yet: until then each is a question, allowed or not
+  { tool = "@execute", action = "ask" },   # above it: { tool = "@execute", command = "git log *", action = "allow" }
   { tool = "@write", action = "ask" },
 
   # And so is all the rest. Put rules of your own above this one.
@@ -132,6 +134,19 @@ rules = [
 """
 
 
+def presets() -> list[str]:
+    """The names of the policies that come with Stanch."""
+    names = (file.name for file in (resources.files("stanch") / "presets").iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
+
+
+def preset(name: str) -> str:
+    """The text of a policy that comes with Stanch. Raises `BadInput` for a name that none has."""
+    if name not in presets():
+        raise BadInput(f"there is no preset {visible(name)}; there is: {', '.join(presets())}")
+    return (resources.files("stanch") / "presets" / f"{name}.toml").read_text(encoding="utf-8")
+
+
 def register(commands: typer.Typer) -> None:
     """Adds the command to the policy commands."""
     commands.command("init")(init)
@@ -141,20 +156,25 @@ def init(
     directory: Annotated[
         Path, typer.Argument(metavar="[DIR]", help="Where to write it; the current directory if left out.")
     ] = Path(),
+    preset_name: Annotated[
+        str | None,
+        typer.Option("--preset", metavar="NAME", help="Another one: dev, for everyday work in a repository."),
+    ] = None,
     print_it: Annotated[bool, typer.Option("--print", help="Print it and write nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write a commented stanch.toml to start from. An existing file is left alone."""
+    text = TEXT if preset_name is None else preset(preset_name)
     if print_it:
         if as_json:
-            terminal.out_json({"text": TEXT})
+            terminal.out_json({"text": text})
         else:
-            terminal.out(TEXT.rstrip("\n"))
+            terminal.out(text.rstrip("\n"))
         return
     path = directory / POLICY_FILE
     try:
         with open(path, "x", encoding="utf-8") as file:
-            file.write(TEXT)
+            file.write(text)
     except FileExistsError:
         raise BadInput(f"{path} exists already and was left as it was; remove it first, or use --print") from None
     except FileNotFoundError:

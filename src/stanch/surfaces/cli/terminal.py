@@ -66,6 +66,11 @@ def coloured(word: str) -> str:
     return f"\x1b[1;{_COLOURS[word]}m{word}\x1b[0m"
 
 
+def dimmed(text: str) -> str:
+    """The text in the background, where standard output is a terminal that wants colours."""
+    return f"\x1b[2m{text}\x1b[0m" if wants_colour(sys.stdout) else text
+
+
 def wants_colour(stream: TextIO | None) -> bool:
     """True for a terminal, where neither NO_COLOR is set nor the terminal is a dumb one."""
     return (

@@ -35,12 +35,19 @@ class ReasonShown(Shown):
 
 
 class EffectShown(Shown):
-    """One effect of the call, and what stands for it."""
+    """One effect of the call, and what stands for it.
+
+    `command` and `part` (from 1) are the simple command of a shell call that the effect runs, or that was found to have
+    it; `found` is then `sure` or `possible`. All three are null where there is no command.
+    """
 
     class_: str | None = Field(alias="class")
     argument: str
     path: str | None
     requested: str | None
+    command: str | None
+    part: int | None
+    found: Literal["sure", "possible"] | None
     effect: EffectWord | None
     reason: ReasonShown | None
 
@@ -91,12 +98,16 @@ class LosingRule(ContestedRule):
 
 
 class ContestShown(Shown):
-    """For one effect: the rule that fits first, those that fit too, those that nearly fit."""
+    """For one effect: the rule that fits first, those that fit too, those that nearly fit.
+
+    `as_command`: no rule speaks of what a command reads or reaches, so that it is answered as the command is.
+    """
 
     first: ContestedRule | None
     behind: list[LosingRule]
     nearly: list[LosingRule]
     further: int
+    as_command: bool
 
 
 class ExplanationShown(AnswerShown):

@@ -13,7 +13,10 @@ from pathlib import Path
 
 from stanch.app.engine import UNSET, Engine, Session
 from stanch.paths.grants import BadGrant
+from stanch.policy.declared import Form
+from stanch.policy.known_tools import tool_named
 from stanch.surfaces.replay.asked import asked
+from stanch.surfaces.replay.calls import working_directory
 from stanch.surfaces.replay.detect import Transcript, files_of, read, recognise
 from stanch.surfaces.replay.lines import Advance
 from stanch.surfaces.replay.policies import Policies
@@ -53,15 +56,18 @@ class Replay:
         shown = asked(call.arguments)
         bare = replace(call, arguments=None)
         cwd = self._directory(call)
+        own = working_directory(call.tool, call.arguments, cwd)
         try:
             session = self._session(engine, call.started or self.asking.cwd)
         except (BadContext, BadGrant):
-            return Row(bare, shown, cwd or "", None, "its working directory is no path that can be read")
-        where = cwd or session.context.effective_working_dir()
+            return Row(bare, shown, own or "", None, "its working directory is no path that can be read")
+        where = own or session.context.effective_working_dir()
         if call.arguments is None:
             return Row(bare, shown, where, None, call.fault)
         try:
-            decision = session.check(call.tool, call.arguments, call_id=call.id, cwd=cwd)
+            # WHY: of most shell tools the gate knows which argument names their directory, and reads that itself.
+            start = cwd if _starts_itself(call.tool, engine) else own
+            decision = session.check(call.tool, call.arguments, call_id=call.id, cwd=start)
         except BadCall as why:
             return Row(bare, shown, where, None, str(why))
         judged = decision.call._replace(call=ToolCall(call.tool, {}, call.id))
@@ -100,6 +106,12 @@ class Replay:
                 cwd=cwd,
             )
         return found
+
+
+def _starts_itself(tool: str, engine: Engine) -> bool:
+    """True where the gate's description of the tool says in which argument it names its directory."""
+    described = tool_named(tool, engine.policy.tools)
+    return described is not None and any(one.form is Form.COMMAND and one.within for one in described.effects)
 
 
 def transcripts_of(paths: Sequence[Path]) -> tuple[list[Transcript], list[Warned]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from stanch.surfaces.replay.calls import in_message, table, text, working_directory
+from stanch.surfaces.replay.calls import in_message, table, text
 from stanch.surfaces.replay.records import ReplayCall, Seen
 
 _TYPES = frozenset({"user", "assistant", "system", "progress"})
@@ -48,7 +48,7 @@ class ClaudeCodeReader:
                 written.tool,
                 written.arguments,
                 where,
-                working_directory(written.tool, written.arguments, self.cwd),
+                self.cwd,
                 self.started,
                 written.fault,
                 self.agent,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stanch.paths import uri
-from stanch.surfaces.replay.calls import Written, command_line, is_item, of_item, patch, table, text, working_directory
+from stanch.surfaces.replay.calls import Written, command_line, is_item, of_item, patch, table, text
 from stanch.surfaces.replay.records import ReplayCall, Seen
 
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -72,7 +72,7 @@ class CodexReader:
             written.tool,
             written.arguments,
             where,
-            working_directory(written.tool, written.arguments, self.cwd),
+            self.cwd,
             self.started,
             written.fault,
             self.agent,

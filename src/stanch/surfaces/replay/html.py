@@ -16,6 +16,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from stanch.explain import visible
+from stanch.surfaces.parts import Line, parts_of
 from stanch.surfaces.replay.report import FileReport, Report, Row, Tally
 from stanch.surfaces.replay.text import answer_words, counted, how_many, place_words, policy_words
 from stanch.values.decision import Effect
@@ -38,7 +39,7 @@ class _Shown:
     said: str
     lines: list[str]
     facts: list[tuple[str, str]]
-    effects: list[tuple[str, str, str, str]]
+    effects: list[tuple[str, str, str, str, bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +154,36 @@ def _shown(row: Row) -> _Shown:
         _cut(row.sentence),
         row.asked.split("\n") if "\n" in row.asked or len(row.asked) > _ONE_LINE else [],
         [(term, value) for term, value in facts if value],
-        [_effect(effect) for effect in row.answer["effects"] if effect["class"] is not None],
+        list(_effects(row)),
     )
 
 
-def _effect(effect: dict[str, Any]) -> tuple[str, str, str, str]:
+def _effects(row: Row) -> Iterator[tuple[str, str, str, str, bool]]:
+    """What each effect does, to what, its answer, why, and whether it decided; those of a command part by part."""
+    if row.decision is None:
+        return
+    parts = {part.at: part for part in parts_of(row.decision)}
+    for at, effect in enumerate(row.answer["effects"]):
+        part = parts.get(at)
+        if part is not None:
+            number = f"{part.number}  " if len(parts) > 1 else ""
+            yield _line(part.line, f"{number}runs")
+            yield from (_line(line, line.does) for line in part.found)
+            if part.further:
+                yield "", f"and {part.further} more, none of them stricter", "", "", False
+        elif effect["part"] is None and effect["class"] is not None:
+            yield _effect(effect)
+
+
+def _line(line: Line, does: str) -> tuple[str, str, str, str, bool]:
+    return does, line.on, line.word, line.why, line.decides
+
+
+def _effect(effect: dict[str, Any]) -> tuple[str, str, str, str, bool]:
     reason = effect["reason"]
     why = "not judged, since another effect is denied" if reason is None else reason["code"].replace("_", " ")
     target = effect["path"] or ("" if reason is None else reason["subject"])
-    return effect["class"], _cut(target), effect["effect"] or "", why
+    return effect["class"], _cut(target), effect["effect"] or "", why, False
 
 
 def _cut(text: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stanch.surfaces.replay.calls import Written, in_message, is_item, of_item, table, text, working_directory
+from stanch.surfaces.replay.calls import Written, in_message, is_item, of_item, table, text
 from stanch.surfaces.replay.records import ReplayCall, Seen
 
 KEYS = ("messages", "input")
@@ -48,13 +48,12 @@ class MessageReader:
                 yield call
 
     def _call(self, written: Written, where: str) -> ReplayCall:
-        cwd = working_directory(written.tool, written.arguments, self.cwd)
         return ReplayCall(
             written.id,
             written.tool,
             written.arguments,
             where,
-            cwd,
+            self.cwd,
             self.cwd,
             written.fault,
             self.agent,

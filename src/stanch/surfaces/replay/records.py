@@ -26,9 +26,9 @@ class Kind(StrEnum):
 class ReplayCall:
     """One call, as recorded. `arguments` is None where they cannot be read; `fault` then says why, in names only.
 
-    `cwd` is None where the record names no working directory; `started` is the first that its session named. `where` is
-    file and line. `agent` is the program that
-    made the call, `subagent` what that program calls the helper it made it through, None for its own calls.
+    `cwd` is where the session stood, None where the record does not say; a directory among the arguments is not read
+    into it. `started` is the first that the session named. `where` is file and line. `agent` is the program that made
+    the call, `subagent` what that program calls the helper it made it through, None for its own calls.
     `inside` is the tool whose script made the call, "" for a call the model made itself.
     """
 

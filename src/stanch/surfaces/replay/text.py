@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from stanch.explain import visible
+from stanch.surfaces.parts import Line, PartShown, parts_of, shown_parts
 from stanch.surfaces.replay.report import FileReport, Report, Row, Tally
 from stanch.values.decision import Effect
 from stanch.values.reason import Code, RuleRef
@@ -85,6 +86,32 @@ def _row(row: Row, wide: int, console: Console) -> None:
     line.append("  " + ", ".join(place_words(row)), style="dim")
     _print(console, line)
     _print(console, Text(" " * 9 + one_line(row.sentence, _SENTENCE_WIDTH), style="dim"))
+    if row.decision is not None:
+        _parts(parts_of(row.decision), console)
+
+
+def _parts(parts: list[PartShown], console: Console) -> None:
+    """The parts of a command, where they say more than the line and the sentence above them."""
+    if not parts or (len(parts) == 1 and parts[0].line.decides and parts[0].plain):
+        return
+    shown, further = shown_parts(parts)
+    wide = len(str(shown[-1].number)) if len(parts) > 1 else 0
+    for part in shown:
+        _part_line(part.line, f"{part.number:>{wide}}  " if wide else "", console, quiet=part.quiet)
+        for line in part.found if not part.plain else ():
+            _part_line(line, " " * (wide + 2) + "  ", console)
+        if part.further:
+            _print(console, Text(" " * (wide + 21) + f"and {part.further} more, none of them stricter", style="dim"))
+    if further:
+        _print(console, Text(" " * 11 + f"and {further} more parts", style="dim"))
+
+
+def _part_line(line: Line, before: str, console: Console, *, quiet: bool = False) -> None:
+    text = Text(f"         {'→' if line.decides else ' '} {before}")
+    text.append(f"{line.word or '-':<5}", style=STYLES.get(Effect(line.word), "") if line.word and not quiet else "dim")
+    text.append(f"  {line.text}", style="dim" if quiet else "")
+    text.append(f"  {line.why}", style="dim")
+    _print(console, text)
 
 
 def _summary(report: Report, console: Console) -> None:
