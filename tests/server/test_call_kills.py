@@ -20,7 +20,7 @@ import pytest
 from tests.server.processes import SECONDS, Forked
 from tests.server.test_kills import kill, look_at_the_log, told
 
-LONGEST_LIFE = 0.2
+LONGEST_LIFE = 0.25
 AT_ONCE = 4
 
 
@@ -66,24 +66,24 @@ def test_a_kill_loses_no_approval_and_runs_nothing_twice(workspace: Path, rounds
     finish(server, memory)
     kill(server)
     look_at_the_log(data)
-    assert memory.done["ask"] > rounds
-    assert memory.done["approve"] > rounds // 4
-    assert memory.done["run"] > rounds // 4
+    assert min(memory.done[what] for what in ("ask", "approve", "run")) > rounds // 4, memory.done
     assert memory.interrupted, "no kill came while a call was running"
 
 
 def work_until_killed(server: Forked, memory: Memory, chance: random.Random, life: float) -> None:
     """Agents, a person and a runner are at work; the server is killed some time after the first was answered."""
-    first = threading.Event()
+    first, dead = threading.Event(), threading.Event()
     wrong: list[BaseException] = []
 
     def client(work: Any, seed: int) -> None:
         own = random.Random(seed)
         try:
             with suppress(OSError, http.client.HTTPException):
-                while True:
-                    work(server, memory, own)
-                    first.set()
+                while not dead.is_set():
+                    if work(server, memory, own):
+                        first.set()
+                    else:
+                        dead.wait(0.002)
         except BaseException as error:
             wrong.append(error)
             first.set()
@@ -95,36 +95,36 @@ def work_until_killed(server: Forked, memory: Memory, chance: random.Random, lif
     assert first.wait(SECONDS)
     server.code(life)
     kill(server)
+    dead.set()
     for thread in threads:
         thread.join(SECONDS)
         assert not thread.is_alive()
     assert wrong == []
 
 
-def ask(server: Forked, memory: Memory, _: random.Random) -> None:
-    """An agent asks for a call, unless enough of them wait."""
+def ask(server: Forked, memory: Memory, _: random.Random) -> bool:
+    """An agent asks for a call, unless enough of them wait; false where there is nothing to do."""
     with memory.lock:
         waiting = len(memory.asked.keys() - memory.acknowledged.keys())
         memory.number += 1
         number = memory.number
     if waiting >= AT_ONCE:
-        threading.Event().wait(0.005)
-        return
+        return False
     path = f"/api/sessions/{memory.session}/calls"
     said = told(server, "POST", path, {"tool": "execute_cmd", "arguments": {"command": f"make n{number}"}})
     assert said["call"]["state"] == "awaiting_approval"
     with memory.lock:
         memory.asked[said["call"]["id"]] = said["call"]["request_id"]
         memory.done["ask"] += 1
+    return True
 
 
-def answer(server: Forked, memory: Memory, chance: random.Random) -> None:
+def answer(server: Forked, memory: Memory, chance: random.Random) -> bool:
     """A person answers something that waits; another one may be faster, and then says so."""
     with memory.lock:
         waiting = sorted(memory.asked.keys() - memory.acknowledged.keys())
     if not waiting:
-        threading.Event().wait(0.005)
-        return
+        return False
     call = chance.choice(waiting)
     action = "approve" if chance.random() < 0.7 else "reject"
     with memory.lock:
@@ -136,26 +136,27 @@ def answer(server: Forked, memory: Memory, chance: random.Random) -> None:
         with memory.lock:
             memory.acknowledged[call] = action
             memory.done[action] += 1
+    return True
 
 
-def run(server: Forked, memory: Memory, chance: random.Random) -> None:
+def run(server: Forked, memory: Memory, chance: random.Random) -> bool:
     """A runner starts a call that was approved, runs it, and says that it is done."""
     with memory.lock:
         tried = sorted(memory.approved - memory.over - memory.interrupted)
     if not tried:
-        threading.Event().wait(0.005)
-        return
+        return False
     call = chance.choice(tried)
     reply = server.ask("POST", f"/api/calls/{call}/start", {})
     assert reply.status in (200, 409), reply
     if reply.status != 200 or reply.json["call"]["state"] != "running":
-        return
+        return False
     with memory.lock:
         memory.ran[call] += 1
     told(server, "POST", f"/api/calls/{call}/finish", {"outcome": "completed"})
     with memory.lock:
         memory.over.add(call)
         memory.done["run"] += 1
+    return True
 
 
 def look(server: Forked, memory: Memory) -> None:
