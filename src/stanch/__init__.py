@@ -1,7 +1,6 @@
 """Stanch: one gate for AI agents.
 
-    engine = stanch.open("stanch.toml")
-    decision = engine.check("read_file", {"path": "docs/../secrets/api.key"})
+    decision = stanch.open("stanch.toml").check("read_file", {"path": "docs/../secrets/api.key"})
     decision.effect is stanch.Effect.DENY
     stanch.sentence(decision.reason, decision.effect)
 
@@ -14,26 +13,33 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stanch.app.embedding import Embedded, embed
     from stanch.app.engine import Engine, Session
     from stanch.app.loading import open_engine as open  # noqa: A004
+    from stanch.app.running import Ran
     from stanch.explain import sentence
     from stanch.host.audit import AuditLog
+    from stanch.values.approval import CallState
     from stanch.values.context import RunContext
     from stanch.values.decision import Decision, Effect
-    from stanch.values.fault import BadCall, BadContext, BadInput, Fault
+    from stanch.values.fault import BadCall, BadContext, BadInput, Conflict, Fault, NotFound
     from stanch.values.identity import Source
     from stanch.values.reason import Code, Reason
 
-__all__ = ["AuditLog", "BadCall", "BadContext", "BadInput", "Code", "Decision", "Effect", "Engine", "Fault", "Reason"]
-__all__ += ["RunContext", "Session", "Source", "open", "sentence"]
+__all__ = ["AuditLog", "BadCall", "BadContext", "BadInput", "CallState", "Code", "Conflict", "Decision", "Effect"]
+__all__ += ["Embedded", "Engine", "Fault", "NotFound", "Ran", "Reason", "RunContext", "Session", "Source", "embed"]
+__all__ += ["open", "sentence"]
 
 _WHERE = {
+    "stanch.app.embedding": ("Embedded", "embed"),
     "stanch.app.engine": ("Engine", "Session"),
+    "stanch.app.running": ("Ran",),
     "stanch.explain": ("sentence",),
     "stanch.host.audit": ("AuditLog",),
+    "stanch.values.approval": ("CallState",),
     "stanch.values.context": ("RunContext",),
     "stanch.values.decision": ("Decision", "Effect"),
-    "stanch.values.fault": ("BadCall", "BadContext", "BadInput", "Fault"),
+    "stanch.values.fault": ("BadCall", "BadContext", "BadInput", "Conflict", "Fault", "NotFound"),
     "stanch.values.identity": ("Source",),
     "stanch.values.reason": ("Code", "Reason"),
 }

@@ -21,8 +21,9 @@ def routes(world: World) -> list[tuple[str, str]]:
 
 def address(path: str) -> str:
     """A path with something in the place of each parameter."""
-    for name in ("session_id", "project_id", "ticket_id", "job_id", "group_id", "token_id"):
+    for name in ("session_id", "project_id", "ticket_id", "job_id", "group_id", "token_id", "call_id", "request_id"):
         path = path.replace(f"{{{name}}}", "default")
+    path = path.replace("{bypass_id}", "default")
     return path.replace("{rule_id}", "1")
 
 
@@ -64,7 +65,7 @@ def test_an_agent_may_ask_and_do_nothing_else(world: World, principal: Principal
     for method, path in routes(world):
         reply = client.request(method, address(path), json={} if method != "GET" else None)
         if (method, path) in OPEN or (method, path) in ASKING:
-            assert reply.status_code in (200, 422), (method, path)
+            assert reply.status_code in ((404, 422) if "{" in path else (200, 422)), (method, path)
         else:
             tried += 1
             assert reply.status_code == 403, (method, path, reply.text)
@@ -80,7 +81,7 @@ def test_a_key_may_do_all_but_make_tokens(world: World) -> None:
     client = world.client(KEY)
     for method, path in routes(world):
         body: Any = {"unknown": 1} if method in ("POST", "PUT") else None
-        if method == "DELETE":
+        if method == "DELETE" or path == "/api/events":  # which does not end
             continue
         reply = client.request(method, address(path), json=body)
         assert (reply.status_code == 403) is path.startswith("/api/tokens"), (method, path, reply.text)
@@ -129,9 +130,9 @@ def test_the_audit_log_is_read_filtered_and_verified(world: World) -> None:
     for _ in range(3):
         world.session()
     world.store.append_audit(action="noted", subject="x", by=BY)
-    assert world.get("/api/audit/verify") == {"holds": True, "intact": 7, "seq": None, "broken": None}
+    assert world.get("/api/audit/verify") == {"holds": True, "intact": 8, "seq": None, "broken": None}
     newest = world.get("/api/audit?order=newest&limit=1")
-    assert (newest["items"][0]["action"], newest["total"]) == ("noted", 7)
+    assert (newest["items"][0]["action"], newest["total"]) == ("noted", 8)
     assert world.get("/api/audit?action=session.create")["total"] == 3
     world.rows("UPDATE audit SET actor = 'eve' WHERE seq = 5")
     found = world.get("/api/audit/verify")

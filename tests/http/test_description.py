@@ -22,6 +22,8 @@ from tests.http.served import BY, PERSON, World
 
 # What a schema cannot say is refused all the same: a glob in a grant, a group that there is not.
 LEFT_OUT = ("positive_data_acceptance",)
+# An answer that does not end; what it holds is tested by itself.
+ENDLESS = "/api/events"
 
 
 ROUTES = [
@@ -43,7 +45,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["fitting", "unfitting"])
-@pytest.mark.parametrize(("method", "path"), ROUTES)
+@pytest.mark.parametrize(("method", "path"), [one for one in ROUTES if one[1] != ENDLESS])
 def test_drawn_requests_are_answered_as_described(described: Any, method: str, path: str, mode: GenerationMode) -> None:
     operation = described[path][method]
     checks = [check for check in CHECKS.get_all() if check.__name__ not in LEFT_OUT]

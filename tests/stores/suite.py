@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from tests.stores.suite_audit import AuditLaws
 from tests.stores.suite_broken import BrokenRows
+from tests.stores.suite_calls import Calls
 from tests.stores.suite_changes import Changes
 from tests.stores.suite_nouns import Nouns
 from tests.stores.suite_start import Starting
 from tests.stores.suite_watch import Watching
 
 
-class StoreSuite(Nouns, Changes, AuditLaws, BrokenRows, Starting, Watching):
+class StoreSuite(Nouns, Changes, AuditLaws, BrokenRows, Calls, Starting, Watching):
     """Inherit it under a name that begins with `Test`, and give it a fixture `place`."""

@@ -6,7 +6,7 @@ itself (`app.engine`). Nothing is stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,13 +14,15 @@ from stanch.app.contexts import Contexts
 from stanch.app.engine import UNSET, Engine, Session, _Unset
 from stanch.app.live import Live
 from stanch.app.turns import Turn, Turns
+from stanch.gate.relax import Bypass
 from stanch.paths.grants import BadGrant
 from stanch.storage.store import Store
+from stanch.values.approval import BypassRecord, BypassScope
 from stanch.values.context import RunContext
 from stanch.values.decision import Decision
 from stanch.values.fault import BadContext, BadFields, Conflict, NotFound, StoreUnreadable, quoted
 from stanch.values.identity import Source
-from stanch.values.records import SessionRecord
+from stanch.values.records import Broken, SessionRecord
 
 MOST_ANCESTORS = 32
 
@@ -83,17 +85,48 @@ class Asking:
         Within a turn it is judged with the turn's context, else with the stored one. Where the session cannot be read,
         nothing is allowed. Raises `NotFound`, `BadCall`, and `Conflict` where the session has ended.
         """
-        engine = self._live.engine
-        strictest: Answered | None = None
-        for session in self._line_of(engine, session_id):
-            decision = session.check(tool, arguments, call_id=call_id, trace=trace, cwd=cwd)
-            if strictest is None:
+        return strictest(self.line(session_id, tool, arguments, call_id=call_id, cwd=cwd, trace=trace))
+
+    def line(
+        self,
+        session_id: str,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str = "",
+        cwd: str | None = None,
+        trace: bool = False,
+    ) -> list[Answered]:
+        """The answer of the session itself, then those of its ancestors, each with the bypasses that hold for the call.
+
+        Those are the session's own, and of an ancestor's those of which a person said that they hold for its subagents
+        too. WHY for every answer of the line: a person's word about this call is one about whoever judges it; without
+        that, a bypass for a subagent would never answer for a rule that its parent is under as well. Raises what
+        `stored` raises.
+        """
+        found: list[Answered] = []
+        lineage = [*self._line_of(self._live.engine, session_id)]
+        bypasses = [
+            bypass
+            for place, (one, _) in enumerate(lineage)
+            for bypass, shared in self._bypasses(one)
+            if shared or not place
+        ]
+        for _, session in lineage:
+            decision = session.check(tool, arguments, call_id=call_id, trace=trace, cwd=cwd, bypasses=bypasses)
+            if not found:
                 # The call's paths start where the session works, whoever judges them.
                 cwd = _where(session, cwd)
-            if strictest is None or decision.answer.strength > strictest.decision.answer.strength:
-                strictest = Answered(session, decision)
-        assert strictest is not None
-        return strictest
+            found.append(Answered(session, decision))
+        return found
+
+    def _bypasses(self, session_id: str) -> list[tuple[Bypass, bool]]:
+        """The bypasses of one session that hold now, each with whether they hold for its subagents too."""
+        try:
+            held = self._store.list_bypasses(session_id)
+        except StoreUnreadable:
+            return []
+        return [(_bypass(one), one.include_subagents) for one in held if not isinstance(one, Broken)]
 
     def turn(self, session_id: str) -> Turn:
         """The session's new turn, bound to the context that is stored now.
@@ -123,8 +156,8 @@ class Asking:
             raise Conflict(f"the session {quoted(session_id)} has ended")
         return record
 
-    def _line_of(self, engine: Engine, session_id: str) -> Iterator[Session]:
-        """The engine's session for a stored one, then those for its ancestors, ended or not."""
+    def _line_of(self, engine: Engine, session_id: str) -> Iterator[tuple[str, Session]]:
+        """The id and the engine's session of a stored one, then those of its ancestors, ended or not."""
         wanted: str | None = session_id
         seen: set[str] = set()
         while wanted is not None and wanted not in seen:
@@ -132,9 +165,9 @@ class Asking:
             try:
                 record = self._going_on(wanted) if wanted == session_id else self._ancestor(wanted, len(seen))
             except StoreUnreadable as why:
-                yield engine.session(context=None, unreadable=str(why))
+                yield wanted, engine.session(context=None, unreadable=str(why))
                 return
-            yield self._session_of(engine, record)
+            yield wanted, self._session_of(engine, record)
             wanted = record.parent_id
 
     def _session_of(self, engine: Engine, record: SessionRecord) -> Session:
@@ -165,6 +198,24 @@ class Asking:
             return self._store.get_session(session_id)
         except NotFound as why:
             raise StoreUnreadable(str(why)) from None
+
+
+def strictest(line: Sequence[Answered]) -> Answered:
+    """The strictest answer of a line of sessions, the earliest of equals."""
+    found = line[0]
+    for one in line[1:]:
+        if one.decision.answer.strength > found.decision.answer.strength:
+            found = one
+    return found
+
+
+def _bypass(record: BypassRecord) -> Bypass:
+    return Bypass(
+        everything=record.scope is BypassScope.ALL,
+        category=record.category,
+        server=record.mcp_server,
+        until=None if record.until is None else record.until.timestamp(),
+    )
 
 
 def _where(session: Session, cwd: str | None) -> str:

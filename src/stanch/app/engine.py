@@ -178,9 +178,11 @@ class Session:
         call_id: str = "",
         trace: bool = False,
         cwd: str | None = None,
+        bypasses: Sequence[Bypass] = (),
     ) -> Decision:
         """The gate's answer to a call: nothing is run, nothing stored but the audit line.
 
+        `bypasses` hold besides the session's own.
         `cwd` is where this one call's relative paths start, for an agent that has moved since the session began; what
         the session was granted does not move along. Raises `BadCall` where the call cannot be read at all. Tracing
         never changes the answer.
@@ -198,8 +200,9 @@ class Session:
             lambda new: self._judged(new, base, self._matters, self.written.has),
             tracing,
         )
-        now = time.time() if self.bypasses else 0.0
-        answers = relax(call, standing, self.context, self.bypasses, now)
+        held = (*self.bypasses, *bypasses) if bypasses else self.bypasses
+        now = time.time() if held else 0.0
+        answers = relax(call, standing, self.context, held, now)
         steps = () if tracing is None else tracing.steps(answers if answers is not standing else ())
         decision = decide(call, answers, self._version, steps)
         self.written.take(decision)

@@ -6,36 +6,49 @@ nor who may ask for what (`app.permissions`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from stanch.app.approving import Approving
 from stanch.app.asking import Answered, Asking, Described
 from stanch.app.audit_log import AuditLog
+from stanch.app.bypassing import Bypasses
+from stanch.app.calls import Calls
 from stanch.app.contexts import Contexts
 from stanch.app.engine import Audit
+from stanch.app.events import Events
 from stanch.app.explaining import contests
+from stanch.app.inbox import Inbox
 from stanch.app.jobs import Jobs
 from stanch.app.live import Live
+from stanch.app.node import Node
+from stanch.app.notifying import Notifier
+from stanch.app.overview import Overview
 from stanch.app.policy_groups import PolicyGroups
 from stanch.app.projects import Projects
+from stanch.app.running import Runner
 from stanch.app.sessions import Sessions
 from stanch.app.tokens import Tokens
 from stanch.app.turns import Turn, Turns
 from stanch.policy.document import Policy
 from stanch.policy.losers import Contest
 from stanch.storage.store import Store
+from stanch.values.fault import StoreUnreadable
 from stanch.values.records import Readiness
 
 
 class Service:
     """What a server's doors call. Safe to use from any thread; made by `Service.open`.
 
-    `groups`, `sessions`, `projects`, `jobs`, `tokens` and `audit` are its parts, one for each noun.
+    `groups`, `sessions`, `projects`, `jobs`, `tokens`, `audit`, `calls`, `approving`, `bypasses`, `inbox` and `events`
+    are its parts, one for each noun. `runner` runs calls in this process, `node` is the process, and `notifier` tells
+    others of new requests once it is started.
     """
 
-    def __init__(self, store: Store, live: Live) -> None:
-        self._store, self._live = store, live
+    def __init__(self, store: Store, live: Live, node: Node, clock: Callable[[], datetime] | None = None) -> None:
+        self._store, self._live, self.node = store, live, node
         turns, contexts = Turns(), Contexts(store, live)
         self._asking = Asking(store, live, contexts, turns)
         self.turns = turns
@@ -45,6 +58,14 @@ class Service:
         self.jobs = Jobs(store, contexts)
         self.tokens = Tokens(store)
         self.audit = AuditLog(store)
+        self.bypasses = Bypasses(store, node.id, clock)
+        self.approving = Approving(store, live, self._asking, self.bypasses, clock)
+        self.calls = Calls(store, self._asking, self.approving, node.id)
+        self.inbox = Inbox(store, live, clock)
+        self.overview = Overview(store, live)
+        self.runner = Runner(store, self.calls)
+        self.events = Events(store, self.overview.listen)
+        self.notifier = Notifier(store, live)
 
     @classmethod
     def open(
@@ -56,6 +77,8 @@ class Service:
         private: Iterable[Path] = (),
         audit: Audit | None = None,
         trust: Iterable[str] = (),
+        alone: bool = False,
+        clock: Callable[[], datetime] | None = None,
     ) -> Service:
         """The service over a store that is opened already, and watched from now on. The store stays the caller's.
 
@@ -64,13 +87,27 @@ class Service:
         start where the file names no workspace; None stands for the file's folder, else the current directory.
         `private` are further places that no agent's call may read or write, such as the store's own file. `audit` takes
         every answer that is given to a call; without it none is kept. `trust` are patterns of models that are in the
-        tier `trusted` where the policy file does not assign them otherwise. Raises `BadInput` for a workspace that
-        cannot be used at all.
+        tier `trusted` where the policy file does not assign them otherwise. `alone`: no other process serves the store,
+        so that whatever one left running is not running any more. `clock` says what time it is, for requests and
+        bypasses. Raises `BadInput` for a workspace that cannot be used at all.
         """
-        return cls(store, Live(store, policy, workspace, private=private, audit=audit, trust=trust))
+        live = Live(store, policy, workspace, private=private, audit=audit, trust=trust)
+        service = cls(store, live, Node(store, alone=alone), clock)
+        try:
+            service.node.start()
+        except StoreUnreadable:
+            # WHY not raised: a service whose store is away answers all the same, and the node's beat goes on trying.
+            service.node.go_on()
+        return service
 
     def close(self) -> None:
-        """Stops watching the store and the file. Safe to repeat. The store is the caller's to close."""
+        """Stops watching the store and the file, and says that this process goes. Safe to repeat.
+
+        The store is the caller's to close.
+        """
+        self.notifier.stop()
+        self.events.close()
+        self.node.stop()
         self._live.close()
 
     @property

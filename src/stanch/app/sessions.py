@@ -12,11 +12,12 @@ from typing import Any
 from stanch.app.contexts import Contexts
 from stanch.app.engine import UNSET, _Unset
 from stanch.app.live import Live
+from stanch.app.permissions import problem_with
 from stanch.app.turns import Turns
 from stanch.gate.context import ContextSources, context_for
 from stanch.storage.store import Store
 from stanch.values.context import RunContext
-from stanch.values.fault import BrokenRow, Conflict
+from stanch.values.fault import BadFields, BrokenRow, Conflict
 from stanch.values.identity import COPILOT_SERVICE, Principal, PrincipalKind, Source
 from stanch.values.records import Actor, Broken, Page, SessionRecord
 
@@ -29,6 +30,17 @@ def hands_of(principal: Principal) -> Principal:
     if principal.kind in (PrincipalKind.DELEGATED, PrincipalKind.ORGANIZATION_DELEGATED):
         return principal
     return Principal(PrincipalKind.DELEGATED, principal.id, COPILOT_SERVICE)
+
+
+def acting(principal: Principal) -> Principal:
+    """The same principal, if it is one that acts for somebody, as those of sessions do. Raises `BadFields`."""
+    problem = problem_with(principal)
+    if problem is None and hands_of(principal) != principal:
+        problem = ("kind", "must be 'delegated' or 'organization_delegated': an agent acts for somebody")
+    if problem is not None:
+        field, message = problem
+        raise BadFields((f"principal.{field}", f"'{field}' {message}"))
+    return principal
 
 
 class Sessions:
@@ -47,11 +59,13 @@ class Sessions:
         parent_id: str | None = None,
         model: str | None = None,
         context: Given = UNSET,
+        approver: bool | None = None,
         by: Actor,
     ) -> SessionRecord:
         """The new session. Its context: the one given, if only as None; else its agent's default, else its source's.
 
-        A subagent's session without a group has its parent's, unless it was given a context. Raises `BadFields` for a
+        A subagent's session without a group has its parent's, unless it was given a context. `approver` says whether
+        somebody answers what it asks; None stands for its parent's word, else yes. Raises `BadFields` for a
         context that cannot be used, `Conflict` where the id is taken or the parent has ended, and `NotFound` for the
         parent.
         """
@@ -63,6 +77,7 @@ class Sessions:
         if parent_id is not None:
             parent = self.get(parent_id)
             found = found if given else _in_group_of(found, self._contexts.now(parent))
+            approver = parent.approver if approver is None else approver
         return self._made(
             agent_id=agent_id,
             source=source,
@@ -72,6 +87,7 @@ class Sessions:
             model=model,
             run_context=found,
             context_given=given,
+            approver=approver is not False,
             by=by,
         )
 
@@ -85,6 +101,7 @@ class Sessions:
         principal: Principal,
         session_id: str | None = None,
         model: str | None = None,
+        approver: bool = True,
         by: Actor,
     ) -> SessionRecord:
         """The new session of a project, or of a ticket of it, on whose contexts it stands. Raises `NotFound`."""
@@ -99,11 +116,19 @@ class Sessions:
             ticket_id=ticket_id,
             model=model,
             run_context=self._contexts.of_project(project, ticket),
+            approver=approver,
             by=by,
         )
 
     def open_for_job(
-        self, job_id: str, *, principal: Principal, session_id: str | None = None, model: str | None = None, by: Actor
+        self,
+        job_id: str,
+        *,
+        principal: Principal,
+        session_id: str | None = None,
+        model: str | None = None,
+        approver: bool = True,
+        by: Actor,
     ) -> SessionRecord:
         """The new session of a scheduled job: its agent, its context if it has one, and the source `cron`."""
         job = self._store.get_job(job_id)
@@ -115,6 +140,7 @@ class Sessions:
             job_id=job_id,
             model=model,
             run_context=job.run_context or self._default(job.agent_id, Source.CRON),
+            approver=approver,
             by=by,
         )
 

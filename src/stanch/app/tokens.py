@@ -38,6 +38,10 @@ class Tokens:
         found = self._store.find_token(secret)
         return None if found is None else Caller(found.principal, rights_of(found.principal))
 
+    def opened(self, secret: str) -> TokenRecord | None:
+        """The token with this secret; None where there is none, or it is revoked. Raises `StoreUnreadable`."""
+        return self._store.find_token(secret)
+
     def create(self, *, name: str, principal: Principal, by: Actor) -> NewToken:
         """The new token with its secret, which is told this once. Raises `BadFields`."""
         problem = problem_with(principal)

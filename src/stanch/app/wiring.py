@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from stanch.app.audit_log import AuditLog
 from stanch.app.service import Service
 from stanch.app.settings import Settings, make_private, read_private, write_private
-from stanch.host.locking import Held, Lock
+from stanch.host.locking import Held, Lock, holder_of
 from stanch.storage.engine import url_of
 from stanch.storage.store import Store
 from stanch.values.fault import BadInput
@@ -55,6 +57,47 @@ def claimed(settings: Settings) -> Lock:
         raise BadInput(f"{settings.lock_file} cannot be locked: {(error.strerror or 'unknown').lower()}") from None
 
 
+class Reached(NamedTuple):
+    """Where a server answers, and the administrator's token for it."""
+
+    url: str
+    token: str
+
+
+def reached(settings: Settings) -> Reached:
+    """The server that runs on the data directory. Raises `BadInput` where none does, or its token cannot be read."""
+    try:
+        said = holder_of(settings.lock_file)
+        url = None if said is None else str(json.loads(said)["url"])
+    except (OSError, ValueError, TypeError, KeyError):
+        url = None
+    if url is None:
+        raise BadInput(
+            f"no server is running on the data directory {settings.data}; start one with stanch up, or name one with "
+            "--url and --token"
+        )
+    token = read_private(settings.token_file)
+    if token is None:
+        raise BadInput(f"there is no token in {settings.token_file}; give one with --token or STANCH_TOKEN")
+    return Reached(url, token.strip())
+
+
+@contextmanager
+def audit_of(settings: Settings) -> Iterator[AuditLog]:
+    """The audit log of the store that the settings name, as it is: nothing is made or brought up to date.
+
+    Raises `BadInput` and `StoreUnreadable` where it cannot be read.
+    """
+    store = Store.open(settings.address)
+    try:
+        readiness = store.ready()
+        if not readiness.ready:
+            raise BadInput(f"the audit log cannot be read: {readiness.problem}")
+        yield AuditLog(store)
+    finally:
+        store.close()
+
+
 def holder(url: str) -> str:
     """What this process says of itself to whoever wants its data directory: where it answers."""
     return json.dumps({"process": os.getpid(), "url": url})
@@ -81,6 +124,7 @@ def started(settings: Settings, say: Callable[[str], None]) -> Iterator[Started]
             workspace=settings.workspace,
             private=settings.private(file),
             trust=settings.trust,
+            alone=file is not None,
         )
         try:
             where = f"PostgreSQL, {url.database}" if file is None else f"SQLite, {file}"

@@ -111,6 +111,35 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "The arguments are not of the shape that the tool declares, so it cannot be told what the call touches.",
             "Send the argument that the sentence names, or correct the tool's declaration in the policy.",
         ),
+        Code.CALL_CHANGED: (
+            "What was about to run was not what a person approved: other arguments, another tool, or a session whose "
+            "context has changed since.",
+            "Ask again: the call is then judged as it is, and shown as it is.",
+        ),
+        Code.REJECTED: (
+            "A person rejected the call. A note of theirs is beside the reason.",
+            "Nothing: what they meant is in their note.",
+        ),
+        Code.APPROVAL_EXPIRED: (
+            "Nobody answered before the request's time was over.",
+            "Ask again, or have requests of this source wait longer: `[approvals.expires_after]`.",
+        ),
+        Code.NO_APPROVER: (
+            "The call needs a person's approval, and its session was opened with nobody who approves.",
+            "Open the session with `approver`, or write a rule that answers.",
+        ),
+        Code.CANCELLED: (
+            "The call was taken back before it ended, or its session ended.",
+            "Ask again, in a session that goes on.",
+        ),
+        Code.INTERRUPTED: (
+            "The process that ran the call died. How far it came is not known, so that it is not run again by itself.",
+            "Look at what it did, and ask again.",
+        ),
+        Code.APPROVED: (
+            "A person approved the call. It is judged again when it starts.",
+            "A rule that denies it by then wins.",
+        ),
     }
 )
 

@@ -35,6 +35,13 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
         Code.PATH_PROTECTED: "Denied because it belongs to Stanch itself: {subject}",
         Code.RUNS_CODE: "Denied because what is written there is run as code later: {subject}",
         Code.TARGET_CHANGED: "Refused because the target changed after it was judged: {subject}",
+        Code.CALL_CHANGED: "Refused because the call or its context is not what was approved: {subject}",
+        Code.REJECTED: "Rejected by {detail}: {subject}",
+        Code.APPROVAL_EXPIRED: "Rejected because nobody answered in time: {subject}",
+        Code.NO_APPROVER: "Rejected because it needs approval and this session has nobody who approves: {subject}",
+        Code.CANCELLED: "Cancelled by {detail}: {subject}",
+        Code.INTERRUPTED: "Interrupted: its process ended while it was running, and it is not run again: {subject}",
+        Code.APPROVED: "Approved by {detail}: {subject}",
         Code.CALL_UNREADABLE: "Denied because the call cannot be read ({detail}): {subject}",
     }
 )

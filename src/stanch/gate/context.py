@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from stanch.paths.grants import Grants, directory_of
 from stanch.values.call import Stamp
@@ -68,6 +69,15 @@ class EffectiveContext:
     def is_read_allowed(self, path: Stamp) -> bool:
         """True where the working directory, a read grant or a write grant covers the path."""
         return self._reads.covers(path)
+
+    def described(self) -> list[Any]:
+        """All that a call is judged by, as JSON has it: two contexts that are described alike answer alike."""
+        return [
+            self._context.security_group,
+            self._working_directory,
+            sorted(self._writes.roots),
+            sorted(self._reads.roots),
+        ]
 
 
 def _readable(stamp: Stamp, what: str) -> str:

@@ -1,4 +1,4 @@
-"""What an approval is an approval of: one digest of a call, of what it touches, and of the scripts that it runs.
+"""What an approval is an approval of: digests of a call, of what it is judged in, and of what it touches and runs.
 
 Settles which facts make two calls the same, and their canonical form. Does not settle where the contents of scripts
 come from (`app.script_digests`) nor how long an approval holds.
@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stanch.values.approval import Fingerprint
 from stanch.values.call import CallEffect
 from stanch.values.decision import Decision
 from stanch.values.fault import BadCall
@@ -18,22 +19,27 @@ from stanch.values.fault import BadCall
 _FORM = "stanch call 1"
 
 
-def fingerprint(decision: Decision, scripts: Mapping[str, str], context: Mapping[str, str | None] | None = None) -> str:
-    """The SHA-256 of the call, in hexadecimal: tool, arguments, targets, scripts, and what the caller adds.
+def fingerprint(decision: Decision, scripts: Mapping[str, str], context: Any = None) -> Fingerprint:
+    """The SHA-256 digests of the call: of tool and arguments, of what it is judged in, and of targets and scripts.
 
     `scripts` has the digest of each script by its canonical path, `context` whatever else the approval depends on, such
-    as the session or the directory. The order of the keys of an object counts for nothing. The call's own id is not in
-    it. Raises `BadCall` for an argument that is no JSON value.
+    as the run contexts. The order of the keys of an object counts for nothing. The call's own id is not in it. Raises
+    `BadCall` for an argument that is no JSON value.
     """
     call = decision.call
-    facts = [
-        _FORM,
-        call.call.tool,
-        call.call.arguments,
-        [_effect(effect) for effect in call.effects],
-        scripts,
-        {} if context is None else context,
-    ]
+    return Fingerprint(
+        _digest([_FORM, call.call.tool, call.call.arguments]),
+        _digest([_FORM, context]),
+        _digest([_FORM, [_effect(effect) for effect in call.effects], scripts]),
+    )
+
+
+def same_arguments(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """True where both are the same JSON: `1` is not `true`, and not `1.0`. Raises `BadCall` as `fingerprint` does."""
+    return _digest([one]) == _digest([other])
+
+
+def _digest(facts: list[Any]) -> str:
     digest = hashlib.sha256()
     try:
         for piece in _pieces(facts):

@@ -13,11 +13,12 @@ import hashlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 from stanch.paths import grants, pattern
 from stanch.policy import shapes
 from stanch.policy.declared import DeclaredEffect, Form, Tool
-from stanch.policy.document import Document, Organization, Policy, TierSpec
+from stanch.policy.document import Document, Organization, Policy, TierSpec, Webhook
 from stanch.policy.known_tools import known
 from stanch.policy.places import Places, rule_lines
 from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule
@@ -90,6 +91,8 @@ class _Builder:
             assignments=MappingProxyType(dict(models.get("assignments", {}))),
             tiers=MappingProxyType(tiers),
             organization=organization,
+            expires_after=self.below("approvals", "expires_after") if ("approvals",) not in self.bad else {},
+            webhook=self.webhook(),
             on_layer_failure=ACTIONS.get(str(values.get("on_layer_failure", "ask")), Effect.ASK),
             problems=tuple(problems),
             broken=f"{self.document.file}:{whole.line}" if whole else None,
@@ -222,6 +225,18 @@ class _Builder:
                     self.problem((*where, "security_group"), message, warning=True)
                 into[name] = context_of(row)
         return found
+
+    def webhook(self) -> Webhook | None:
+        """Where new requests for approval are told; None where the file does not say."""
+        row = self.below("approvals", "webhook")
+        if not row or ("approvals",) in self.bad:
+            return None
+        address = urlsplit(row["url"])
+        if address.scheme not in ("http", "https") or not address.hostname:
+            self.problem(
+                ("approvals", "webhook", "url"), "'url' must be an address that begins with http:// or https://"
+            )
+        return Webhook(row["url"], row["secret_env"])
 
     def below(self, *keys: str) -> Mapping[str, Any]:
         """The table at a place in the document; an empty one where there is none."""

@@ -34,7 +34,7 @@ class CommandAnswers:
         self._who = index.who(agent, source)
         self._decide = index.bind(agent, source)
 
-    def answer(self, call: JudgedCall, effect: CallEffect, command: Command) -> Answer:
+    def answer(self, call: JudgedCall, command: Command) -> Answer:
         """The answer for running one simple command."""
         index = self._index
         place = self._decide(call.call.tool, _EXECUTE, call.declared, None)

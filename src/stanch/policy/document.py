@@ -38,11 +38,20 @@ class TierSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Webhook:
+    """Where a new request for approval is told. `secret_env` names the variable that holds the key of its signature."""
+
+    url: str
+    secret_env: str
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """A policy file as one frozen value. `version` is a digest of its text: every decision names it.
 
     `broken` is what is wrong with the file as a whole; a group that is broken says so itself. `unreadable` is set where
-    groups are kept in a store too, and that cannot be read: what is known is then not all there is.
+    groups are kept in a store too, and that cannot be read: what is known is then not all there is. `expires_after` are
+    seconds by source, after which nobody may approve any more.
     """
 
     file: str
@@ -57,6 +66,8 @@ class Policy:
     tiers: Mapping[str, TierSpec] = field(default_factory=dict)
     organization: Organization | None = None
     on_layer_failure: Effect = Effect.ASK
+    expires_after: Mapping[str, int] = field(default_factory=dict)
+    webhook: Webhook | None = None
     problems: tuple[Problem, ...] = ()
     broken: str | None = None
     unreadable: str | None = None

@@ -27,6 +27,8 @@ from stanch.values.decision import Effect
 
 # How near a name must be to a known one: `Raed` to `Read`.
 _NEAR = 0.75
+# The place of a rule that is kept in the database.
+IN_DATABASE = "database"
 
 
 class FindingKind(StrEnum):
@@ -78,9 +80,13 @@ def line_of(place: str) -> int:
 
 
 def written(policy: Policy) -> Iterator[Rule]:
-    """Every rule that the file itself writes, group by group."""
+    """Every rule that a person writes, in the file or in the database, group by group."""
     for group in policy.groups.values():
-        yield from (rule for rule in group.rules if line_of(rule.place))
+        yield from filter(_is_written, group.rules)
+
+
+def _is_written(rule: Rule) -> bool:
+    return rule.place == IN_DATABASE or line_of(rule.place) > 0
 
 
 def _tool_findings(policy: Policy) -> Iterator[Finding]:
@@ -202,7 +208,7 @@ def _order_findings(policy: Policy, inert: Collection[str]) -> Iterator[Finding]
         if group.id != DEFAULT_GROUP:
             chain += in_order(default.rules)
         reading = Reading(chain, inert)
-        own = [rule for rule in reading.order if rule.group == group.id and line_of(rule.place)]
+        own = [rule for rule in reading.order if rule.group == group.id and _is_written(rule)]
         settled: set[int] = set()
         for rule in own:
             before = reading.covering(rule, spoken_of(rule, policy.tools))
@@ -251,9 +257,9 @@ def _said(rule: Rule, beside: Rule | None = None) -> str:
     """The rule as it is named in a finding, with its group where that is another one's."""
     group = f' in group "{rule.group}"' if beside is not None and rule.group != beside.group else ""
     mandatory = "mandatory " if rule.mandatory else ""
-    return f"{mandatory}rule {rule.id}{group} ({rule.words}, line {line_of(rule.place)})".replace(
-        ", line 0)", ", built in)"
-    )
+    line = line_of(rule.place)
+    where = f"line {line}" if line else ("database" if rule.place == IN_DATABASE else "built in")
+    return f"{mandatory}rule {rule.id}{group} ({rule.words}, {where})"
 
 
 def _finding(kind: FindingKind, rule: Rule, message: str, others: tuple[str, ...] = ()) -> Finding:

@@ -78,7 +78,7 @@ class PersistedRules:
         for effect in call.effects:
             if effect.command is not None:
                 if effect.found is None:
-                    own = self.commands.answer(call, effect, effect.command)
+                    own = self.commands.answer(call, effect.command)
                     said.append(own)
                 else:
                     said.append(self.commands.found(call, effect, effect.command, own))

@@ -70,6 +70,24 @@ class SessionsShape(TypedDict):
 
 
 @with_config(_STRICT)
+class WebhookShape(TypedDict):
+    """`[approvals.webhook]`."""
+
+    url: Text
+    secret_env: Text
+
+
+@with_config(_STRICT)
+class ApprovalsShape(TypedDict):
+    """`[approvals]`: how long a request waits, by source in seconds, and where new ones are told."""
+
+    expires_after: NotRequired[
+        dict[Literal["web", "cli", "mobile", "telegram", "cron", "mcp", "api"], Annotated[int, Field(ge=1)]]
+    ]
+    webhook: NotRequired[WebhookShape]
+
+
+@with_config(_STRICT)
 class ModelsShape(TypedDict):
     """`[models]`: which tier a model is in."""
 
@@ -144,6 +162,7 @@ class PolicyShape(TypedDict):
 
     version: Annotated[int, Field(ge=1, le=1)]
     workspace: NotRequired[Text]
+    approvals: NotRequired[ApprovalsShape]
     on_layer_failure: NotRequired[Literal["ask", "deny"]]
     groups: NotRequired[list[GroupShape]]
     sessions: NotRequired[SessionsShape]
@@ -169,6 +188,8 @@ _BY_KEY: dict[str, Any] = {
     "effects": EffectShape,
     "tools": ToolShape,
     "organization": OrganizationShape,
+    "approvals": ApprovalsShape,
+    "webhook": WebhookShape,
     "agent": ContextShape,
     "source": ContextShape,
 }

@@ -6,8 +6,10 @@ ABSENT: an anchor outside of the store. Whoever can rewrite all of its tables ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from sqlalchemy import or_, select
 
 from stanch.storage.chain import report
 from stanch.storage.nouns import AUDIT_ROW
@@ -51,6 +53,22 @@ class Audit(Transactions):
                 filters=filters,
                 descending=newest_first,
             )
+
+    def list_events(self, after: int, kinds: Sequence[str], limit: int = 200) -> list[AuditRecord | Broken]:
+        """The rows behind `after` whose action is of one of these kinds (`call` for `call.ask`), oldest first."""
+        wanted = (
+            select(AUDIT)
+            .where(AUDIT.c.seq > after, or_(*(AUDIT.c.action.startswith(f"{kind}.") for kind in kinds)))
+            .order_by(AUDIT.c.seq)
+            .limit(limit)
+        )
+        with self._reading() as connection:
+            return [AUDIT_ROW.read(row) for row in connection.execute(wanted).mappings()]
+
+    def last_event(self) -> int:
+        """The seq of the newest row."""
+        with self._reading() as connection:
+            return int(state_of(connection)["audit_seq"])
 
     def verify_audit(self) -> ChainReport:
         """Whether the chain holds from its first row to the last that the store wrote; names the first that breaks it.

@@ -60,6 +60,7 @@ def _session(row: Fields) -> SessionRecord:
         model=row.maybe("model"),
         run_context=row.context(),
         context_given=row.flag("context_given"),
+        approver=row.flag("approver"),
         created_at=row.moment("created_at"),
         ended_at=row.maybe_moment("ended_at"),
     )

@@ -16,6 +16,7 @@ from stanch.storage.pages import page_of
 from stanch.storage.rows import context_places, principal_columns, written_context, written_moment
 from stanch.storage.schema import SESSIONS, TICKETS
 from stanch.storage.transactions import Change, Transactions, find
+from stanch.storage.waiting_end import end_waiting
 from stanch.values.context import RunContext
 from stanch.values.fault import BadInput, Conflict, quoted
 from stanch.values.identity import Principal, Source
@@ -39,6 +40,7 @@ class Sessions(Transactions):
         model: str | None = None,
         run_context: RunContext | None = None,
         context_given: bool = False,
+        approver: bool = True,
         by: Actor,
     ) -> SessionRecord:
         """The new session, under an id of the store's own where none is given.
@@ -60,6 +62,7 @@ class Sessions(Transactions):
             "model": model,
             "run_context": written_context(run_context),
             "context_given": int(context_given),
+            "approver": int(approver),
             "created_at": written_moment(self._clock()),
             "ended_at": None,
         }
@@ -140,9 +143,13 @@ class Sessions(Transactions):
             return change.replace(SESSION, session_id, {"model": model})
 
     def end_session(self, session_id: str, *, by: Actor) -> SessionRecord:
-        """The session, ended. Raises `NotFound`, and `Conflict` where it has ended before."""
+        """The session, ended, with whatever of it waits for a person, and its bypasses.
+
+        Raises `NotFound`, and `Conflict` where it has ended before.
+        """
         with self._changing(by, "session.end", session_id) as change:
             _going_on(change, session_id)
+            change.detail.update(end_waiting(change, session_id, by))
             return change.replace(SESSION, session_id, {"ended_at": written_moment(change.at)})
 
 

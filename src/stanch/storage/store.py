@@ -26,15 +26,17 @@ from stanch.storage.migrating import bring_up_to_date, missing
 from stanch.storage.projects import Projects
 from stanch.storage.rules import Rules
 from stanch.storage.sessions import Sessions
+from stanch.storage.telling import Telling
 from stanch.storage.tickets import Tickets
 from stanch.storage.tokens import Tokens
 from stanch.storage.transactions import state_of
+from stanch.storage.waiting import Waiting
 from stanch.storage.watching import Watch
 from stanch.values.fault import StoreUnreadable
 from stanch.values.records import Readiness
 
 
-class Store(Groups, Rules, Sessions, Projects, Tickets, Jobs, Tokens, Audit):
+class Store(Groups, Rules, Sessions, Projects, Tickets, Jobs, Tokens, Audit, Waiting, Telling):
     """What is kept between calls. Made by `Store.open`."""
 
     def __init__(self, url: URL, clock: Callable[[], datetime] | None = None) -> None:

@@ -104,6 +104,9 @@ class Transactions:
     def _changing(self, by: Actor, action: str, subject: str = "", *, policy: bool = False) -> Iterator[Change]:
         """A change, made when the block ends and undone when it raises. `policy` marks changes of groups and rules."""
         self._stay_open()
+        # WHY already here: what is changed may name who changed it, and a database refuses what no audit row can hold.
+        storable(by.principal, "by.principal")
+        storable(by.surface, "by.surface")
         with translated(), self._engine.connect() as connection:
             connection.execution_options(**{WRITES: True})
             with connection.begin():
@@ -114,6 +117,15 @@ class Transactions:
                 yield change
                 record(change, state, by, action, policy=policy)
         self._changed()
+
+    @contextmanager
+    def _touching(self) -> Iterator[Connection]:
+        """A connection for a write that changes nothing anybody asks for: no audit row, no new revision."""
+        self._stay_open()
+        with translated(), self._engine.connect() as connection:
+            connection.execution_options(**{WRITES: True})
+            with connection.begin():
+                yield connection
 
     def _stay_open(self) -> None:
         if self._closed.is_set():

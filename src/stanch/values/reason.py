@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 
 class LayerId(StrEnum):
-    """The layers of the gate, in the order they are asked, and `relaxation`, which answers after the walk."""
+    """The layers of the gate, in the order they are asked; then `relaxation`, which answers after the walk, and
+    `approval`, where a person has the last word.
+    """
 
     INTEGRITY = "integrity"
     SKILL_ROWS = "skill_rows"
@@ -25,6 +27,7 @@ class LayerId(StrEnum):
     ORG_RULES = "org_rules"
     HOOKS = "hooks"
     RELAXATION = "relaxation"
+    APPROVAL = "approval"
 
 
 class Code(StrEnum):
@@ -52,6 +55,13 @@ class Code(StrEnum):
     RUNS_CODE = "runs_code"
     TARGET_CHANGED = "target_changed"
     CALL_UNREADABLE = "call_unreadable"
+    CALL_CHANGED = "call_changed"
+    REJECTED = "rejected"
+    APPROVAL_EXPIRED = "approval_expired"
+    NO_APPROVER = "no_approver"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    APPROVED = "approved"
 
 
 @dataclass(frozen=True, slots=True)

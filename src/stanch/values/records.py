@@ -126,7 +126,8 @@ class StoredPolicy:
 class SessionRecord:
     """A session. `context_given` is true where its creator gave `run_context`, if only as None.
 
-    `model` is the one it uses now, where that is known. `project_id`, `ticket_id` and `job_id` outlive what they name.
+    `approver` is false for a run that nobody watches: what it would ask is rejected at once. `model` is the one it uses
+    now, where that is known. `project_id`, `ticket_id` and `job_id` outlive what they name.
     """
 
     id: str
@@ -140,6 +141,7 @@ class SessionRecord:
     model: str | None = None
     run_context: RunContext | None = None
     context_given: bool = False
+    approver: bool = True
     created_at: datetime
     ended_at: datetime | None = None
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from stanch.surfaces.cli import check, explain, policy, replay, terminal, up
+from stanch.surfaces.cli import audit, check, explain, inbox, policy, replay, terminal, up
 from stanch.values.fault import Fault
 
 
@@ -56,8 +56,10 @@ def _options(
     pass
 
 
+audit.register(app)
 check.register(app)
 explain.register(app)
+inbox.register(app)
 policy.register(app)
 replay.register(app)
 up.register(app)

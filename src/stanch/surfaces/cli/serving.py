@@ -47,8 +47,10 @@ def serve(
             for note in notes:
                 terminal.note(note)
             note_problems(running.service.policy)
+            running.service.notifier.start(url)
 
         stopping.server = server = listening.Server(app, when_up)
+        app.state.stopping = lambda: server.should_exit
         progress.say("starting to listen")
         lock.tell(wiring.holder(url))
         server.run([listener])

@@ -48,9 +48,14 @@ def progress(doing: str) -> None:
     _write(sys.stderr, f"stanch: {visible(doing)}\n")
 
 
+def complain(text: str) -> None:
+    """Writes one line that says what is wrong to standard error."""
+    _write(sys.stderr, f"stanch: {visible(' '.join(text.split()))}\n")
+
+
 def refuse(text: str) -> NoReturn:
     """Ends the command with one line on standard error and exit code 2."""
-    _write(sys.stderr, f"stanch: {visible(' '.join(text.split()))}\n")
+    complain(text)
     raise typer.Exit(EXIT_BAD)
 
 

@@ -77,6 +77,7 @@ class Welcome:
         file = self.settings.policy
         policy = "none: the groups of the database speak alone" if file is None else _short(file)
         terminal.out(f"Stanch is running at {self.url}; Ctrl+C stops it.\n")
+        terminal.out(f"  console   {self.url}/console")
         terminal.out(f"  API       {self.url}/api")
         if self.docs is not None:
             terminal.out(f"  docs      {self.url}{self.docs}")
@@ -88,9 +89,14 @@ class Welcome:
         terminal.out(f"  token     {visible(str(self.settings.token_file))}, which only you can read")
         if self.new_token is not None:
             terminal.out(f"            {self.new_token}, shown this once")
+        terminal.out(f"  inbox     {visible(self.inbox())}")
         terminal.out("\nTry, in another terminal:\n")
         for command in self.commands():
             terminal.out(f"  {visible(command)}")
+
+    def inbox(self) -> str:
+        """The command that shows what waits for a person, in any directory."""
+        return f"{_program()} inbox list --data {shlex.quote(str(self.settings.data))}"
 
     def commands(self) -> list[str]:
         """Commands that work as they are printed, in any directory."""

@@ -20,7 +20,22 @@ from stanch.values.records import Actor
 SURFACE = "http"
 TOKENS = "/api/tokens"
 # All that somebody may do who may only ask: an agent, in the first place.
-ASKING = frozenset({("POST", "/api/check"), ("POST", "/api/explain"), ("GET", "/api/approval/tools")})
+ASKING = frozenset(
+    {
+        ("POST", "/api/check"),
+        ("POST", "/api/explain"),
+        ("GET", "/api/approval/tools"),
+        # Of these, it is answered about what belongs to its own sessions, and about nothing else.
+        ("POST", "/api/sessions/{session_id}/calls"),
+        ("GET", "/api/sessions/{session_id}/calls"),
+        ("GET", "/api/calls/{call_id}"),
+        ("POST", "/api/calls/{call_id}/start"),
+        ("POST", "/api/calls/{call_id}/finish"),
+        ("POST", "/api/calls/{call_id}/cancel"),
+        ("POST", "/api/sessions/{session_id}/questions"),
+        ("GET", "/api/questions/{request_id}"),
+    }
+)
 BEARER = HTTPBearer(auto_error=False, description="A token of `POST /api/tokens`, or the one made at first start.")
 
 

@@ -11,12 +11,17 @@ from importlib.metadata import PackageNotFoundError, version
 from fastapi import FastAPI
 
 from stanch.app.service import Service
+from stanch.surfaces.console.routes import routes as console_routes
 from stanch.surfaces.http import (
     audit,
+    bypasses,
+    calls,
     deciding,
     documented,
+    events,
     groups,
     health,
+    inbox,
     jobs,
     policy,
     problems,
@@ -31,6 +36,10 @@ ROUTERS = (
     health.ROUTER,
     deciding.ROUTER,
     sessions.ROUTER,
+    calls.ROUTER,
+    inbox.ROUTER,
+    bypasses.ROUTER,
+    events.ROUTER,
     projects.ROUTER,
     tickets.ROUTER,
     jobs.ROUTER,
@@ -56,8 +65,11 @@ def application(service: Service, *, hosts: Collection[str] = ()) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.service = service
+    # Says whether the server is to stop, which ends its streams: no, until a server puts its own in this place.
+    app.state.stopping = bool
     for router in ROUTERS:
         app.include_router(router)
+    app.router.routes.extend(console_routes(service))
     problems.register(app)
     documented.describe(app)
     app.add_middleware(Surrounding, hosts=hosts)

@@ -61,6 +61,18 @@ def context_in(body: RunContextBody | None) -> RunContext | None:
     return None if body is None else body.context()
 
 
+class PrincipalBody(Body):
+    """Whom a token stands for. An agent is `delegated`, with a `service_id`; the chat model's is `copilot`."""
+
+    kind: KindWord
+    id: Name
+    service_id: Name | None = None
+
+    def principal(self) -> Principal:
+        """The principal."""
+        return Principal(PrincipalKind(self.kind), self.id, self.service_id)
+
+
 class SessionBody(Body):
     """A new session."""
 
@@ -69,6 +81,16 @@ class SessionBody(Body):
     session_id: Id | None = Field(default=None, description="Its id; one is made where none is given.")
     parent_id: Name | None = Field(default=None, description="The session whose subagent works in it.")
     model: Name | None = None
+    approver: bool | None = Field(
+        default=None,
+        description="Whether somebody answers what it asks; where nobody does, it is rejected at once. Left out: as "
+        "its parent, else true.",
+    )
+    principal: PrincipalBody | None = Field(
+        default=None,
+        description="The agent whose session it is: a delegated principal. Left out: the chat model's own, on behalf "
+        "of whoever asks.",
+    )
     run_context: RunContextBody | None = Field(
         default=None, description="Left out: the policy's default for the agent, else for the source. null: none."
     )
@@ -86,6 +108,7 @@ class ProjectSessionBody(Body):
     ticket_id: Name | None = None
     session_id: Id | None = None
     model: Name | None = None
+    approver: bool = Field(default=True, description="Whether somebody answers what it asks.")
 
 
 class JobSessionBody(Body):
@@ -93,6 +116,7 @@ class JobSessionBody(Body):
 
     session_id: Id | None = None
     model: Name | None = None
+    approver: bool = Field(default=True, description="Whether somebody answers what it asks.")
 
 
 class ModelBody(Body):
@@ -195,18 +219,6 @@ class RuleBody(Body):
             mandatory=self.mandatory,
             note=self.note,
         )
-
-
-class PrincipalBody(Body):
-    """Whom a token stands for. An agent is `delegated`, with a `service_id`; the chat model's is `copilot`."""
-
-    kind: KindWord
-    id: Name
-    service_id: Name | None = None
-
-    def principal(self) -> Principal:
-        """The principal."""
-        return Principal(PrincipalKind(self.kind), self.id, self.service_id)
 
 
 class TokenBody(Body):

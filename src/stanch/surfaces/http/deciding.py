@@ -62,14 +62,14 @@ ROUTER = guarded("/api", "decide", AskingRoute)
 def check(body: CheckBody, service: Served) -> Any:
     """Say what the gate answers to a call, with what each layer said."""
     answered = service.check(*_question(body), call_id=body.call_id, cwd=_cwd(body), trace=True)
-    return wire.answer_json(answered.decision, _policy(service, answered.session.engine.policy.workspace))
+    return wire.answer_json(answered.decision, policy_of(service, answered.session.engine.policy.workspace))
 
 
 @ROUTER.post("/explain", response_model=ExplanationShown, responses=problems(404, 409, *BODY))
 def explain(body: CheckBody, service: Served) -> Any:
     """Say what the gate answers to a call, and why every other rule did not decide."""
     answered, found = service.explain(*_question(body), call_id=body.call_id, cwd=_cwd(body))
-    said = wire.answer_json(answered.decision, _policy(service, answered.session.engine.policy.workspace))
+    said = wire.answer_json(answered.decision, policy_of(service, answered.session.engine.policy.workspace))
     return said | {"rules": [wire.contest_json(one) for one in found]}
 
 
@@ -95,5 +95,6 @@ def _cwd(body: CheckBody) -> str | None:
     return body.cwd if body.session_id is not None else None
 
 
-def _policy(service: Service, workspace: str) -> dict[str, Any]:
+def policy_of(service: Service, workspace: str) -> dict[str, Any]:
+    """Which policy spoke, as answers say it."""
     return {"file": None if service.policy_file is None else str(service.policy_file), "workspace": workspace}

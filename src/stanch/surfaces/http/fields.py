@@ -54,7 +54,7 @@ def problems_of(errors: Sequence[Any], model: type[BaseModel] | None = None) -> 
 
 def _problem(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, str]:
     where = tuple(error["loc"])
-    if where[:1] in (("body",), ("query",), ("path",)):
+    if where[:1] in (("body",), ("query",), ("path",), ("header",)):
         where = where[1:]
     own = where[-1:] if error["type"] == "extra_forbidden" else ()  # a field of the body may bear any name
     where = tuple(part for part in where[: len(where) - len(own)] if not _is_branch(part)) + own

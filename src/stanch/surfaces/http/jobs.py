@@ -86,7 +86,12 @@ def set_job_context(
 def open_job_session(job_id: str, body: JobSessionBody, service: Served, caller: Asked, by: By) -> SessionShown:
     """Open a session of a job: its agent, its context, and the source `cron`."""
     made = service.sessions.open_for_job(
-        job_id, principal=hands_of(caller.principal), session_id=body.session_id, model=body.model, by=by
+        job_id,
+        principal=hands_of(caller.principal),
+        session_id=body.session_id,
+        model=body.model,
+        approver=body.approver,
+        by=by,
     )
     return session_shown(made)
 

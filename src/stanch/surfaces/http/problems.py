@@ -50,8 +50,9 @@ class Problem(Exception):
         fields: Fields = (),
         headers: Mapping[str, str] | None = None,
         code: Code | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> None:
-        self.status, self.kind, self.detail = status, kind, detail
+        self.status, self.kind, self.detail, self.more = status, kind, detail, more or {}
         self.fields, self.headers, self.code = fields, headers, code
         super().__init__(kind)
 
@@ -67,6 +68,7 @@ class Problem(Exception):
             said["code"] = self.code.value
         if self.fields:
             said["errors"] = [{"field": field, "message": message} for field, message in self.fields]
+        said |= self.more
         return JSONResponse(said, self.status, self.headers, MEDIA_TYPE)
 
 

@@ -96,6 +96,7 @@ def open_project_session(
         principal=hands_of(caller.principal),
         session_id=body.session_id,
         model=body.model,
+        approver=body.approver,
         by=by,
     )
     return session_shown(made)

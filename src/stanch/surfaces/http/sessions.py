@@ -9,7 +9,7 @@ from typing import Annotated
 
 from fastapi import Depends
 
-from stanch.app.sessions import hands_of
+from stanch.app.sessions import acting, hands_of
 from stanch.surfaces.http.access import Asked, By, Served
 from stanch.surfaces.http.bodies import ModelBody, SessionBody, SourceWord
 from stanch.surfaces.http.documented import problems
@@ -35,11 +35,12 @@ def create_session(body: SessionBody, service: Served, caller: Asked, by: By) ->
     made = service.sessions.create(
         agent_id=body.agent_id,
         source=Source(body.source),
-        principal=hands_of(caller.principal),
+        principal=hands_of(caller.principal) if body.principal is None else acting(body.principal.principal()),
         session_id=body.session_id,
         parent_id=body.parent_id,
         model=body.model,
         context=body.given_context(),
+        approver=body.approver,
         by=by,
     )
     return session_shown(made)

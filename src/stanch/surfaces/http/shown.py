@@ -7,7 +7,7 @@ Settles shapes only. Does not settle what a record means (`values.records`) nor 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -53,6 +53,17 @@ class ProblemField(Shown):
     message: str
 
 
+class ResolutionShown(Shown):
+    """How a request or a question stands that somebody else answered first."""
+
+    request_id: str
+    state: Word
+    resolved_by: str | None
+    surface: str | None
+    note: str | None
+    resolved_at: datetime | None
+
+
 class ProblemShown(Shown):
     """What went wrong (RFC 9457)."""
 
@@ -62,6 +73,8 @@ class ProblemShown(Shown):
     detail: str
     code: str | None = None
     errors: list[ProblemField] | None = None
+    resolution: ResolutionShown | None = None
+    reason: dict[str, Any] | None = None
 
 
 class PrincipalShown(Shown):
@@ -96,6 +109,7 @@ class SessionShown(Shown):
     model: str | None
     run_context: RunContextShown | None
     context_given: bool
+    approver: bool
     created_at: datetime
     ended_at: datetime | None
 
@@ -181,6 +195,7 @@ def session_shown(session: SessionRecord) -> SessionShown:
         model=session.model,
         run_context=context_shown(session.run_context),
         context_given=session.context_given,
+        approver=session.approver,
         created_at=session.created_at,
         ended_at=session.ended_at,
     )

@@ -1,0 +1,63 @@
+"""What a request for approval and its call say of themselves: reasons and targets, as every door writes them.
+
+Settles keys. Does not settle the wording of a sentence (`explain`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stanch.explain import sentence
+from stanch.values.approval import ApprovalRecord
+from stanch.values.decision import Decision, Effect
+from stanch.values.reason import Code, LayerId, Reason
+from stanch.values.records import Actor
+
+
+def reason_of(decision: Decision) -> dict[str, Any]:
+    """The reason of a decision."""
+    return _reason_json(decision.reason, decision.effect)
+
+
+def said(code: Code, decision: Decision) -> dict[str, Any]:
+    """A reason of the approval itself, about what the decision is about."""
+    about = decision.reason
+    return _reason_json(Reason(code, LayerId.APPROVAL, None, about.subject, "", about.requested), Effect.DENY)
+
+
+def said_by(code: Code, approval: ApprovalRecord, by: Actor) -> dict[str, Any]:
+    """The reason of a person's answer."""
+    subject = str(approval.reason.get("subject", "")) or approval.tool_name
+    reason = Reason(code, LayerId.APPROVAL, None, subject, by.principal)
+    return _reason_json(reason, Effect.ALLOW if code is Code.APPROVED else Effect.DENY)
+
+
+def _reason_json(reason: Reason, effect: Effect) -> dict[str, Any]:
+    rule = reason.rule
+    return {
+        "code": reason.code.value,
+        "layer": reason.layer.value,
+        "rule": None
+        if rule is None
+        else {"id": rule.id, "group": rule.group, "note": rule.note, "place": rule.place, "words": rule.words},
+        "subject": reason.subject,
+        "sentence": sentence(reason, effect),
+    }
+
+
+def targets_of(decision: Decision) -> tuple[dict[str, Any], ...]:
+    """Each effect of the call as a person is shown it: what it does to what, and what the gate says of it."""
+    found = []
+    for each in decision.effects:
+        effect = each.effect
+        found.append(
+            {
+                "class": None if effect.cls is None else effect.cls.value,
+                "argument": effect.argument,
+                "requested": "" if effect.stamp is None else effect.stamp.requested,
+                "path": "" if effect.stamp is None else effect.stamp.path,
+                "subject": effect.subject,
+                "effect": None if each.answer is None else each.answer.effect.value,
+            }
+        )
+    return tuple(found)

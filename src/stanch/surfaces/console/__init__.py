@@ -1,0 +1,1 @@
+"""The console: pages for a person who keeps an eye on agents, rendered on the server."""

@@ -1,0 +1,50 @@
+"""What a page says of a failure.
+
+Settles the status and the words of each. INVARIANT: they hold names of fields and places, never a value that was sent.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+from stanch.paths.grants import BadGrant
+from stanch.values.fault import BadCall, BadContext, BadInput, BrokenRow, Conflict, NotFound, StoreUnreadable
+
+_LOG = logging.getLogger(__name__)
+
+
+class Refused(Exception):
+    """A request that is not answered with what it wanted, but with this status and these words."""
+
+    def __init__(self, status: int, words: str) -> None:
+        self.status, self.words = status, words
+        super().__init__(words)
+
+
+def said_of(fault: Exception) -> tuple[int, str]:
+    """The status and the words for an exception. One that nobody expects is noted in the log, without its message."""
+    match fault:
+        case Refused():
+            return fault.status, fault.words
+        case NotFound():
+            return 404, sentence(fault)
+        case Conflict():
+            return 409, sentence(fault)
+        case BadCall() | BadInput() | BadContext() | BadGrant():
+            return 422, sentence(fault)
+        case BrokenRow():
+            return 500, sentence(fault)
+        case StoreUnreadable():
+            return 503, f"The store cannot be read: {fault}."
+        case _:
+            places = traceback.extract_tb(fault.__traceback__)[-3:]
+            where = ", ".join(f"{place.filename.rpartition('/')[2]}:{place.lineno}" for place in places)
+            _LOG.error("a page failed with %s (%s)", type(fault).__name__, where)
+            return 500, f"The server failed with {type(fault).__name__}."
+
+
+def sentence(fault: Exception) -> str:
+    """A fault's message as a sentence."""
+    text = str(fault)
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"

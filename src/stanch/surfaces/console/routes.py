@@ -1,0 +1,114 @@
+"""The console's addresses.
+
+Settles which page is where, and how somebody logs in and out. Does not settle what a page shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib import resources
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from stanch.app.service import Service
+from stanch.surfaces.console import inbox, ledger, rules
+from stanch.surfaces.console.failing import Refused, said_of
+from stanch.surfaces.console.guard import HEADERS, HOME, LOGIN, Asked, Guard, cookie_of, form_of, goes_to, html
+from stanch.surfaces.console.logins import LONGEST, LoginRefused, Logins
+from stanch.surfaces.console.rendering import rendered
+from stanch.surfaces.console.streaming import streaming
+
+LOGOUT = "/logout"
+_KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
+_STATIC = ("console.css", "cards.css", "console.js", "htmx.min.js", "hx-sse.min.js", "icon.svg", "htmx.LICENSE.txt")
+
+
+def routes(service: Service) -> list[BaseRoute]:
+    """Every route of the console over a service."""
+    logins = Logins(service)
+    guard = Guard(service, logins)
+    answers = "/console/inbox/approvals/{request_id}"
+    return [
+        Route(LOGIN, _login_page(guard), methods=["GET"], include_in_schema=False),
+        Route(LOGIN, _login(logins), methods=["POST"], include_in_schema=False),
+        guard.question(LOGOUT, _logout),
+        Route("/console/stream", streaming(guard), methods=["GET"], include_in_schema=False),
+        Route("/console/static/{name}", _static, methods=["GET"], include_in_schema=False),
+        guard.page("/console", _home),
+        guard.page(HOME, inbox.page),
+        guard.page("/console/inbox/cards", inbox.cards),
+        guard.form(answers, inbox.answer),
+        guard.form("/console/inbox/questions/{request_id}", inbox.reply),
+        guard.page(rules.PAGE, rules.page),
+        guard.form("/console/rules/write", rules.write_rule),
+        guard.form("/console/rules/delete", rules.delete_rule),
+        guard.form("/console/rules/move", rules.move_rule),
+        guard.form("/console/rules/groups", rules.write_group),
+        guard.question("/console/rules/try", rules.try_call),
+        guard.page(ledger.BYPASSES, ledger.bypasses),
+        guard.form("/console/bypasses/end", ledger.end_bypass),
+        guard.page("/console/audit", ledger.audit),
+        guard.question("/console/audit/verify", ledger.verify),
+    ]
+
+
+def _home(_: Asked) -> Response:
+    return goes_to(HOME)
+
+
+def _login_page(guard: Guard) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        try:
+            login = await run_in_threadpool(guard.login_of, request)
+        except Exception as fault:
+            return _login_again(*said_of(fault))
+        return goes_to(HOME) if login is not None else _login_again(200, "")
+
+    return answer
+
+
+def _login(logins: Logins) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        body = await request.body()
+        try:
+            token = form_of(request, body).get("token", [""])[-1].strip()
+            login_id = await run_in_threadpool(logins.begin, token)
+        except LoginRefused as why:
+            return _login_again(403, str(why))
+        except Exception as fault:
+            return _login_again(*said_of(fault))
+        answered = goes_to(HOME)
+        answered.set_cookie(
+            cookie_of(request),
+            login_id,
+            max_age=int(LONGEST),
+            path="/",
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return answered
+
+    return answer
+
+
+def _login_again(status: int, problem: str) -> Response:
+    return html(rendered("login.html.j2", login=None, problem=problem), status)
+
+
+def _logout(asked: Asked) -> Response:
+    asked.end_login()
+    return goes_to(LOGIN)
+
+
+async def _static(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _STATIC:
+        status, words = said_of(Refused(404, "There is nothing at this address."))
+        return Response(words, status, HEADERS, "text/plain")
+    content = (resources.files("stanch.surfaces.console") / "static" / name).read_bytes()
+    headers = {**HEADERS, "Cache-Control": "no-cache"}
+    return Response(content, headers=headers, media_type=_KINDS[name.rpartition(".")[2]])

@@ -1,0 +1,1 @@
+"""The console: its pages over HTTP, and in a real browser."""
