@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from stanch.values.call import CallEffect, Command, EffectClass, JudgedCall, Weight
+from stanch.values.call import CallEffect, EffectClass, JudgedCall
+from stanch.values.command import Command, Weight
 from stanch.values.reason import Code
 
 Rules = Sequence["OracleRule"]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from stanch.values.call import Below, CallEffect, Command, EffectClass, JudgedCall, Weight
+from stanch.values.call import Below, CallEffect, EffectClass, JudgedCall
+from stanch.values.command import Command, Weight
 from stanch.values.reason import Code
 from tests.oracle.oracle import OracleDecision, decide, fits
 from tests.oracle.written import (

@@ -12,7 +12,8 @@ from typing import Any
 
 from stanch.paths.pattern import parse
 from stanch.policy.rule import Group, Rule
-from stanch.values.call import Below, CallEffect, Command, EffectClass, JudgedCall, Stamp, ToolCall, Weight
+from stanch.values.call import Below, CallEffect, EffectClass, JudgedCall, Stamp, ToolCall
+from stanch.values.command import Command, Weight
 from stanch.values.decision import Effect
 from stanch.values.reason import Code
 from tests.oracle.oracle import OracleContext, OraclePolicy, OracleRule

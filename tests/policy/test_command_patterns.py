@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from stanch.paths.pattern import glob
 from stanch.policy.shell.matching import command_pattern
 from stanch.policy.shell.width import too_wide
-from stanch.values.call import Command
+from stanch.values.command import Command
 
 TAKES = {
     "gh": "-X --method -f --raw-field -R --repo",

@@ -12,7 +12,7 @@ from stanch.policy.command_covering import covers_commands
 from stanch.policy.document import parse
 from stanch.policy.lint import FindingKind, lint
 from stanch.policy.shell.matching import command_pattern
-from stanch.values.call import Command
+from stanch.values.command import Command
 from stanch.values.decision import Effect
 from tests.policy.test_lint import found, policy_of, rule, rules
 

@@ -14,7 +14,8 @@ from stanch.app.shell_world import parser, verbs
 from stanch.policy.shell.reading import Found, Script
 from stanch.policy.shell.running import read
 from stanch.policy.shell.verbs import VERSION, BadTable, verbs_of
-from stanch.values.call import EffectClass, Weight
+from stanch.values.call import EffectClass
+from stanch.values.command import Weight
 
 CWD = "/w"
 

@@ -19,7 +19,8 @@ from stanch.policy.forms import RawTarget
 from stanch.policy.rule import BUILTIN_FOR
 from stanch.policy.shell.reading import MOST_FOUND, Found, Part, unread_part
 from stanch.policy.shell.running import read
-from stanch.values.call import Below, CallEffect, EffectClass, Stamp, Weight
+from stanch.values.call import Below, CallEffect, EffectClass, Stamp
+from stanch.values.command import Weight
 from stanch.values.reason import Code
 
 Matters = Callable[[str, EffectClass], bool]

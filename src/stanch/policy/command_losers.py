@@ -15,7 +15,8 @@ from stanch.policy.index import RuleIndex
 from stanch.policy.losers import Contest, Loser, Near, near_plain, nearest, others_than, why_behind
 from stanch.policy.reach import reaches
 from stanch.policy.rule import Rule
-from stanch.values.call import CallEffect, Command, EffectClass, JudgedCall
+from stanch.values.call import CallEffect, EffectClass, JudgedCall
+from stanch.values.command import Command
 from stanch.values.decision import Effect
 
 _AS_ITS_COMMAND = (EffectClass.READ, EffectClass.NETWORK)

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from stanch.policy.reach import reaches
 from stanch.policy.rule import Rule
 from stanch.policy.shell.matching import CommandPattern, command_pattern
-from stanch.values.call import Command, EffectClass
+from stanch.values.call import EffectClass
+from stanch.values.command import Command
 from stanch.values.decision import Answer, Effect
 
 

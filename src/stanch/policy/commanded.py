@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from stanch.policy.command_rules import Entry
 from stanch.policy.index import RuleIndex
 from stanch.policy.rule import BUILTIN_FOR, Rule
-from stanch.values.call import Below, CallEffect, Command, EffectClass, JudgedCall, Weight
+from stanch.values.call import Below, CallEffect, EffectClass, JudgedCall
+from stanch.values.command import Command, Weight
 from stanch.values.decision import Answer, Effect
 from stanch.values.reason import Code, LayerId
 

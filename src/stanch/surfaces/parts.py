@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from stanch.explain import brief, visible
-from stanch.values.call import CallEffect, EffectClass, Weight
+from stanch.values.call import CallEffect, EffectClass
+from stanch.values.command import Weight
 from stanch.values.decision import Answer, Decision
 
 LONGEST_TEXT = 120

@@ -38,7 +38,7 @@ from stanch.policy.shell.use import Use
 from stanch.policy.shell.values import with_arguments
 from stanch.policy.shell.verbs import UNKNOWN, Verb
 from stanch.policy.shell.walk import QUIET, Call, Walk
-from stanch.values.call import Command
+from stanch.values.command import Command
 
 SYSTEM = re.compile(r"(?:/usr(?:/local)?|/opt/homebrew|/snap)?/s?bin/")
 PROJECT = re.compile(r"(?:\./)?(?:\.venv|venv|node_modules/\.)/?bin/|(?:\./)?vendor/bin/")

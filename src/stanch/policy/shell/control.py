@@ -20,7 +20,7 @@ from stanch.policy.shell.state import Node, State, either
 from stanch.policy.shell.values import value_of
 from stanch.policy.shell.variables import changes_what_runs
 from stanch.policy.shell.walk import Walk
-from stanch.values.call import Command
+from stanch.values.command import Command
 
 Form = Callable[[Walk, Node, State, Value | None], Result]
 _NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"})

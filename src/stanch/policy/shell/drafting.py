@@ -15,7 +15,7 @@ from stanch.policy.shell.use import Use
 from stanch.policy.shell.values import text_of
 from stanch.policy.shell.verbs import UNKNOWN, Verb
 from stanch.policy.shell.walk import Walk
-from stanch.values.call import Command
+from stanch.values.command import Command
 
 
 def part_of(words: Sequence[Word], use: Use | None, draft: Draft, place: str, verb: Verb) -> Part:

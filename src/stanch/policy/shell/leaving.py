@@ -18,7 +18,7 @@ from stanch.policy.shell.touching import NOTHING, READ, targets, through_links
 from stanch.policy.shell.values import text_of
 from stanch.policy.shell.verbs import SHELLS
 from stanch.policy.shell.walk import Call, Walk
-from stanch.values.call import Command
+from stanch.values.command import Command
 
 _WRITTEN = frozenset({"write", "both", "wipe", "move"})
 _LINKS = frozenset({"ln", "gln", "link"})

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from stanch.paths.pattern import MAX_PATTERN, glob
 from stanch.policy.shell.options import CommandWords, is_lone
-from stanch.values.call import Command
+from stanch.values.command import Command
 
 _MAX_WORDS = 128
 _ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)

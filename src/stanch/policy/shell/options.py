@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from stanch.paths.pattern import glob
-from stanch.values.call import Command
+from stanch.values.command import Command
 
 Words = Sequence[str | None]
 Names = frozenset[str]

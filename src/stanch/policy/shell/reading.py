@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-from stanch.values.call import Command, EffectClass, Weight
+from stanch.values.call import EffectClass
+from stanch.values.command import Command, Weight
 
 MOST_BYTES = 64 * 1024
 MOST_PARTS = 400

@@ -14,7 +14,8 @@ from stanch.policy.shell.reading import Found, Part, shown
 from stanch.policy.shell.state import Node, State
 from stanch.policy.shell.touching import targets
 from stanch.policy.shell.walk import Walk
-from stanch.values.call import Command, EffectClass
+from stanch.values.call import EffectClass
+from stanch.values.command import Command
 
 _READING = frozenset({"<", "<>"})
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})

@@ -42,7 +42,7 @@ from stanch.policy.shell.redirects import opened_by
 from stanch.policy.shell.state import Node, State, either
 from stanch.policy.shell.verbs import Verbs
 from stanch.policy.shell.walk import Disk
-from stanch.values.call import Command
+from stanch.values.command import Command
 
 # Functions that the shell itself calls.
 _HOOKS = frozenset({"command_not_found_handle", "command_not_found_handler"})

@@ -17,7 +17,8 @@ from stanch.policy.shell.pieces import Word, known
 from stanch.policy.shell.reading import Found
 from stanch.policy.shell.state import State
 from stanch.policy.shell.walk import Walk
-from stanch.values.call import EffectClass, Weight
+from stanch.values.call import EffectClass
+from stanch.values.command import Weight
 
 READ, WRITE, NETWORK = EffectClass.READ, EffectClass.WRITE, EffectClass.NETWORK
 # Devices that hold nothing of anybody.
