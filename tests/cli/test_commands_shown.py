@@ -40,7 +40,12 @@ def lines(stanch: Stanch, command: str, *, tool: str = "Bash") -> list[str]:
 
 def test_a_command_of_one_part_is_said_once(stanch: Stanch, ruled: Path) -> None:
     assert lines(stanch, "make test") == [
-        'ask Needs approval by rule 8 in group "default" (ask *): make test',
+        'ask Needs approval by rule 8 in group "default" (ask *): make',
+        "rule 8: stanch.toml:13",
+        "command: make test",
+    ]
+    assert lines(stanch, "make") == [
+        'ask Needs approval by rule 8 in group "default" (ask *): make',
         "rule 8: stanch.toml:13",
     ]
 

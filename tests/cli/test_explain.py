@@ -57,7 +57,11 @@ def test_every_layer_is_in_the_trace_in_order(stanch: Stanch, ruled: Path) -> No
     start = lines.index("layers, in the order they are asked:")
     assert [line.split()[0] for line in lines[start + 1 : start + 3]] == ["integrity", "persisted_rules"]
     assert "µs" in lines[start + 1]
-    away = [layer.value for layer in LayerId if layer.value not in ("integrity", "persisted_rules", "relaxation")]
+    away = [
+        layer.value
+        for layer in LayerId
+        if layer.value not in ("integrity", "persisted_rules", "relaxation", "approval")
+    ]
     assert lines[start + 3] == f"  7 layers are not configured: {', '.join(away)}"
 
 

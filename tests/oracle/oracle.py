@@ -18,7 +18,6 @@ from stanch.values.reason import Code
 Rules = Sequence["OracleRule"]
 Item = TypeVar("Item", str, "str | None")
 EffectWord = Literal["allow", "ask", "deny"]
-DEFAULT = "default"
 CLASS_PATTERNS = {f"@{cls.value}": cls for cls in EffectClass}
 FAR_REACHING = {"read_file": EffectClass.READ, "write_file": EffectClass.WRITE, "execute_cmd": EffectClass.EXECUTE}
 
@@ -103,7 +102,7 @@ def persisted_answers(policy: OraclePolicy, context: OracleContext, call: Judged
     """Return what the persisted rules say of each effect."""
     missing: OracleDecision | None = None
     rules: list[OracleRule] = []
-    for name in dict.fromkeys((context.group or DEFAULT, DEFAULT)):
+    for name in dict.fromkeys((context.group or "default", "default")):
         group = policy.groups.get(name, ())
         if name not in policy.groups:
             missing = OracleDecision("ask", Code.GROUP_MISSING, mandated=True)

@@ -13,10 +13,10 @@ from types import MappingProxyType
 
 from stanch.paths.pattern import BadPattern, PathPattern
 from stanch.paths.pattern import parse as parse_pattern
-from stanch.policy.building import Anchor, anchored, no_class
+from stanch.policy.building import Anchor, anchored
 from stanch.policy.document import Document, Policy
 from stanch.policy.places import Places
-from stanch.policy.rule import CLASSES, DEFAULT_GROUP, Group, Rule
+from stanch.policy.rule import CLASSES, DEFAULT_GROUP, Group, Rule, no_class
 from stanch.policy.shell.matching import command_pattern
 from stanch.storage.store import Store
 from stanch.values.decision import Effect

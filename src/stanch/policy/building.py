@@ -8,20 +8,19 @@ refused with `policy_invalid`.
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlsplit
 
 from stanch.paths import grants, pattern
 from stanch.policy import shapes
+from stanch.policy.approval_shapes import is_address
 from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.policy.document import Document, Organization, Policy, TierSpec, Webhook
 from stanch.policy.known_tools import known
 from stanch.policy.places import Places, rule_lines
-from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule
+from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule, no_class
 from stanch.policy.seeds import DESCRIPTION, NAME, ROWS
 from stanch.policy.shell.matching import command_pattern
 from stanch.values.call import Category, EffectClass
@@ -38,13 +37,6 @@ SHIPPED_TIERS = ("trusted", "limited", "untrusted", "unassigned")
 def build(document: Document, *, workspace: str, home: str, anchor: Anchor = str) -> Policy:
     """The policy of a document. Problems are in the policy; nothing is raised for them."""
     return _Builder(document, workspace, home, anchor).build()
-
-
-def no_class(tool: str) -> str:
-    """The message for an effect class that there is none of."""
-    close = difflib.get_close_matches(tool, CLASSES, n=1)
-    hint = f"did you mean '{close[0]}'? " if close else ""
-    return f"'{tool}' is no effect class; {hint}write one of {', '.join(CLASSES)}"
 
 
 class _Builder:
@@ -197,15 +189,8 @@ class _Builder:
     def effect(self, row: Mapping[str, Any]) -> DeclaredEffect:
         cls = EffectClass(row["class"])
         usual = {EffectClass.EXECUTE: Form.COMMAND, EffectClass.NETWORK: Form.URL}.get(cls, Form.PATH)
-        return DeclaredEffect(
-            cls,
-            row.get("argument", ""),
-            Form(row.get("form", usual)),
-            row.get("optional", False),
-            "",
-            row.get("recursive", False),
-            row.get("only", ""),
-        )
+        argument, form, optional = row.get("argument", ""), Form(row.get("form", usual)), row.get("optional", False)
+        return DeclaredEffect(cls, argument, form, optional, "", row.get("recursive", False), row.get("only", ""))
 
     def defaults(self) -> tuple[dict[str, RunContext], dict[str, RunContext]]:
         found: tuple[dict[str, RunContext], dict[str, RunContext]] = ({}, {})
@@ -231,8 +216,7 @@ class _Builder:
         row = self.below("approvals", "webhook")
         if not row or ("approvals",) in self.bad:
             return None
-        address = urlsplit(row["url"])
-        if address.scheme not in ("http", "https") or not address.hostname:
+        if not is_address(row["url"]):
             self.problem(
                 ("approvals", "webhook", "url"), "'url' must be an address that begins with http:// or https://"
             )

@@ -5,6 +5,7 @@ Settles the record and the answer made from it. Does not settle which rule wins 
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 
 from stanch.paths.pattern import PathPattern
@@ -82,3 +83,10 @@ class Group:
 def in_order(rules: tuple[Rule, ...]) -> list[Rule]:
     """The rules of one group as they are read: lower priority first, then lower id."""
     return sorted(rules, key=lambda rule: (rule.priority, rule.id))
+
+
+def no_class(tool: str) -> str:
+    """The message for an effect class that there is none of."""
+    close = difflib.get_close_matches(tool, CLASSES, n=1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"'{tool}' is no effect class; {hint}write one of {', '.join(CLASSES)}"

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_confi
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
+from stanch.policy.approval_shapes import ApprovalsShape, WebhookShape
 from stanch.policy.meant import KEYS, LISTS, WORDS, unknown
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -67,24 +68,6 @@ class SessionsShape(TypedDict):
     """`[sessions]`."""
 
     defaults: NotRequired[DefaultsShape]
-
-
-@with_config(_STRICT)
-class WebhookShape(TypedDict):
-    """`[approvals.webhook]`."""
-
-    url: Text
-    secret_env: Text
-
-
-@with_config(_STRICT)
-class ApprovalsShape(TypedDict):
-    """`[approvals]`: how long a request waits, by source in seconds, and where new ones are told."""
-
-    expires_after: NotRequired[
-        dict[Literal["web", "cli", "mobile", "telegram", "cron", "mcp", "api"], Annotated[int, Field(ge=1)]]
-    ]
-    webhook: NotRequired[WebhookShape]
 
 
 @with_config(_STRICT)

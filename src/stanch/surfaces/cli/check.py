@@ -79,14 +79,14 @@ def show_answer(answered: Answered) -> None:
 def show_parts(decision: Decision) -> None:
     """Prints the commands of a call as they were written, and each part with its answer and what it touches.
 
-    A command of one part that touches nothing is in the sentence already.
+    A command of one word is in the sentence already, and so is the answer to one of one part that touches nothing.
     """
     found = parts_of(decision)
     if not found:
         return
     written = commands_of(decision)
     one = len(found) == 1
-    if not one or written != [found[0].line.text]:
+    if not one or written != [visible(decision.reason.subject)]:
         for command in written:
             terminal.out(f"  command: {command}")
     if one and found[0].line.decides and not found[0].found:
