@@ -86,10 +86,11 @@ def show_parts(decision: Decision) -> None:
         return
     written = commands_of(decision)
     one = len(found) == 1
-    if not one or written != [visible(decision.reason.subject)]:
+    alone = one and found[0].line.decides and not found[0].found
+    if not one or written != [visible(decision.reason.subject) if alone else found[0].line.text]:
         for command in written:
             terminal.out(f"  command: {command}")
-    if one and found[0].line.decides and not found[0].found:
+    if alone:
         return
     shown, further = shown_parts(found)
     wide = len(str(shown[-1].number))
