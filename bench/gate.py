@@ -26,7 +26,7 @@ from stanch.paths.canonical import Canonicaliser
 from stanch.paths.pattern import parse
 from stanch.policy.declared import DeclaredEffect, Tool
 from stanch.policy.document import Policy
-from stanch.policy.layers import NO_OBJECTION, LayerAnswer
+from stanch.policy.layers import NO_OBJECTION, ORDER, LayerAnswer
 from stanch.policy.rule import Group, Rule
 from stanch.values.call import EffectClass, JudgedCall
 from stanch.values.context import RunContext
@@ -37,7 +37,7 @@ from stanch.values.reason import LayerId
 SIZES = (10, 100, 1000, 10000)
 FILES = 600
 WHO = ("dev", "agent3", "web")
-QUIET = frozenset(LayerId) - {LayerId.INTEGRITY, LayerId.PERSISTED_RULES, LayerId.RELAXATION}
+QUIET = frozenset(ORDER) - {LayerId.INTEGRITY, LayerId.PERSISTED_RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _measured(size: int, session: Session, root: str, calls: list[tuple[str, str
     for tool, path in calls:
         decision = session.check(tool, {"path": path}, trace=True)
         wanted = reference.decide(BenchCall(*WHO, tool, os.path.realpath(path)))
-        if decision.effect.value != wanted or len(decision.trace) != len(LayerId) - 1:
+        if decision.effect.value != wanted or len(decision.trace) != len(ORDER):
             raise SystemExit(f"gate: {tool} {path}: {decision.effect.value}, and the reference says {wanted}")
     timings: dict[Callable[[str, str], None], list[float]] = {plain: [], traced: [], rival: []}
     for _ in range(rounds):
