@@ -70,6 +70,10 @@ def run(quick: bool) -> list[Row]:
     with repository() as folder:
         tallies = judged(open_engine(folder / "stanch.toml"), corpus)
     rows = [row for kind, tally in tallies.items() for row in _rows(kind, tally)]
+    whole = Tally()
+    for tally in tallies.values():
+        whole.counts.update(tally.counts)
+    rows += _rows("all", whole)
     save("benign", rows, quick=quick, details={kind: tally.others for kind, tally in tallies.items()})
     return rows
 
