@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.register_assert_rewrite("tests.http.served", "tests.console.visitors")
-
-from tests.console.visitors import Person, Visitor  # noqa: E402 - what it asserts is explained only if told before
-from tests.http.served import World, served  # noqa: E402
+from tests.console.visitors import Person, Visitor
+from tests.http.served import World, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.http.served")
-
-from tests.http.served import World, served  # noqa: E402 - what it asserts is explained only if told before
+from tests.http.served import World, served
 
 
 @pytest.fixture

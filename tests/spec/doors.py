@@ -18,7 +18,8 @@ from typer.testing import CliRunner
 
 from stanch.app.case_places import Place
 from stanch.app.case_records import Case, Change, Holds, Judge, Load, Open
-from stanch.app.case_runner import Door, LibraryDoor, Told
+from stanch.app.case_runner import Door, LibraryDoor
+from stanch.app.case_told import Told
 from stanch.app.service import Service
 from stanch.storage.store import Store
 from stanch.surfaces.cli.main import app

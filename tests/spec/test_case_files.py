@@ -13,6 +13,8 @@ from stanch.app.case_runner import LibraryDoor, run_case
 from stanch.values.fault import BadInput
 
 CALL = "call: {tool: read_file, args: {path: a}}"
+WAITS = "cases:\n  - it: x\n    calls: ["
+ASKED = "cases:\n  - it: x\n    calls:\n      - {ask: a, tool: b, expect: pending}\n"
 
 
 def read(folder: Path, text: str) -> Path:
@@ -51,6 +53,27 @@ def read(folder: Path, text: str) -> Path:
         ("cases:\n  - it: {times: 99999999, text: xxxxxxxx}\n", 2, "this is not YAML"),
         ("cases:\n  - it: x\n    steps: [{jugde: {tool: a}}]\n", 3, "a step has one of"),
         ("cases:\n  - it: x\n    grant: {text: /a, access: run}\n", 3, "read or write"),
+        ("cases:\n  - it: x\n    calls: []\n", 3, "must be a list of steps"),
+        (f"{WAITS}{{aks: a}}]\n", 3, "begins with one of ask, answer"),
+        (f"{WAITS}{{ask: a, expect: pending}}]\n", 3, "'tool' is missing"),
+        (f"{WAITS}{{ask: 1, tool: b, expect: pending}}]\n", 3, "'ask' must be a name"),
+        (f"{WAITS}{{ask: a, tool: b, arg: {{}}, expect: pending}}]\n", 3, "did you mean 'args'?"),
+        (f"{WAITS}{{ask: a, tool: b, args: c, expect: pending}}]\n", 3, "'args' must be a table"),
+        (f"{WAITS}{{ask: a, tool: b}}]\n", 3, "'expect' is missing"),
+        (f"{WAITS}{{ask: a, tool: b, expect: ask}}]\n", 3, "'ask' expects one of pending, awaiting_approval"),
+        (f"{WAITS}{{ask: a, tool: b, expect: pending, because: no_mach}}]\n", 3, "no reason code"),
+        (f"{WAITS}{{start: a, expect: running}}]\n", 3, "asks for a call named 'a'"),
+        (f"{ASKED}      - {{ask: a, tool: b, expect: pending}}\n", 5, "two calls are named 'a'"),
+        (f"{ASKED}      - {{answer: a, do: yes, expect: pending}}\n", 5, "must be a text, got bool"),
+        (f"{ASKED}      - {{answer: a, do: 'yes', expect: pending}}\n", 5, "must be one of approve, reject"),
+        (f"{ASKED}      - {{answer: a, expect: pending}}\n", 5, "'do' is missing"),
+        (f"{ASKED}      - {{answer: a, do: approve, bypass_secs: long, expect: pending}}\n", 5, "a number of seconds"),
+        (f"{ASKED}      - {{finish: a, how: stop, expect: failed}}\n", 5, "must be one of complete, fail, cancel"),
+        (f"{ASKED}      - {{finish: a, expect: pending}}\n", 5, "'finish' expects one of"),
+        (f"{ASKED}      - {{wait: long}}\n", 5, "'wait' must be a number of seconds"),
+        (f"{ASKED}      - {{restart: true, expect: pending}}\n", 5, "unknown key 'expect'"),
+        (f"{ASKED}      - {{change: {{file: {{}}}}}}\n", 5, "did you mean 'files'?"),
+        (f"{ASKED}      - {{inbox: [b]}}\n", 5, "asks for a call named 'b'"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(text: str, line: int, words: str, tmp_path: Path) -> None:
@@ -147,6 +170,20 @@ cases:
     fault: needs the argument
     because: call_unreadable
 """
+WAITING = """
+given: {rules: [{tool: "*", action: ask}]}
+cases:
+  - it: x
+    calls:
+      - {ask: a, tool: read_file, args: {path: a.txt}, expect: awaiting_approval, because: rule 1, about: /repo/a.txt}
+      - {inbox: [a]}
+      - {shows: a, expect: open, says: [a.txt]}
+      - {answer: a, do: approve, by: ben, expect: pending, because: approved, says: by ben}
+      - {answer: a, do: reject, expect: conflict, says: by ben}
+      - {start: a, expect: running}
+      - {restart: true}
+      - {stands: a, expect: interrupted, because: interrupted, hides: [ada]}
+"""
 
 
 @pytest.mark.parametrize(
@@ -175,6 +212,17 @@ cases:
         (STEPS, "files: {a.txt: y}}", "files: {b.txt: y}}"),
         (STEPS, "holds: {a.txt: y}", "holds: {a.txt: x}"),
         (STEPS, "holds: {a.txt: y}", "holds: {c.txt: y}"),
+        (WAITING, "because: rule 1", "because: rule 2"),
+        (WAITING, "about: /repo/a.txt", "about: /repo/b.txt"),
+        (WAITING, "inbox: [a]", "inbox: []"),
+        (WAITING, "expect: open", "expect: approved"),
+        (WAITING, "says: [a.txt]", "says: [b.txt]"),
+        (WAITING, "do: approve, by: ben, expect: pending", "do: reject, by: ben, expect: pending"),
+        (WAITING, "because: approved", "because: bypass"),
+        (WAITING, "conflict, says: by ben", "conflict, says: by ada"),
+        (WAITING, "start: a, expect: running", "start: a, expect: conflict"),
+        (WAITING, "restart: true", "wait: 5"),
+        (WAITING, "hides: [ada]", "hides: [a.txt]"),
         (FAULTY, "needs the", "wants the"),
         (FAULTY, "call_unreadable", "path_unreadable"),
         (FAULTY, "fault: needs the argument", "expect: deny"),
@@ -186,6 +234,43 @@ def test_a_wrong_expectation_is_noticed(text: str, right: str, wrong: str, tmp_p
         (tmp_path / name).mkdir()
         case = read_cases(read(tmp_path, written)).cases[0]
         assert (run_case(case, tmp_path / name, LibraryDoor()) == []) is holds, name
+
+
+@pytest.mark.parametrize(
+    ("given", "step", "words"),
+    [
+        ("{open_sessions: [main]}", "", "must be a table of sessions"),
+        ("{open_sessions: {main: {agnet: x}}}", "", "unknown key 'agnet'"),
+        ("{open_sessions: {main: {parent: top}}}", "", "there is no session 'top'"),
+        ("{open_sessions: {main: {source: tv}}}", "", "the session 'main' cannot be opened"),
+        (
+            "{}",
+            "{ask: b, tool: x, session: top, expect: pending}",
+            "9: this step cannot be carried out: there is no session",
+        ),
+        ("{}", "{end_session: top}", "there is no session 'top'"),
+        ("{}", "{answer: a, do: approve, request: 2, expect: pending}", "has 1 requests, and none of number 2"),
+        ("{}", "{context: main, to: {allow: x}}", "this step cannot be carried out"),
+        ("{policy: 'version = 1'}", "{rules: []}", "not a whole 'policy'"),
+    ],
+)
+def test_a_step_that_cannot_be_carried_out_is_named(given: str, step: str, words: str, tmp_path: Path) -> None:
+    text = f"""
+given: {{rules: [{{tool: "*", action: ask}}]}}
+cases:
+  - it: x
+    given: {given}
+    calls:
+      - {{restart: true}}
+      - {{ask: a, tool: write_file, args: {{path: a.txt}}, expect: awaiting_approval}}
+      - {step or "{restart: true}"}
+"""
+    case = read_cases(read(tmp_path, text)).cases[0]
+    (tmp_path / "root").mkdir()
+    with pytest.raises(BadInput) as caught:
+        run_case(case, tmp_path / "root", LibraryDoor())
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path}/table.yaml:")
 
 
 @pytest.mark.parametrize("name", ["/proc/x", "../x", "/dev/shm/x"])

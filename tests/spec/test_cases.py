@@ -15,7 +15,8 @@ import pytest
 from stanch.app.case_files import case_paths, read_cases
 from stanch.app.case_places import Place
 from stanch.app.case_records import Case, CaseFile, Judge, Load, Open
-from stanch.app.case_runner import Door, Told, run_case
+from stanch.app.case_runner import Door, run_case
+from stanch.app.case_told import Told
 from stanch.values.reason import Code
 from tests.spec.doors import DOORS
 

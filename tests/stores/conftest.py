@@ -12,17 +12,6 @@ import pytest
 from tests.stores.places import PostgresqlPlace
 from tests.stores.servers import lacking, temporary_server
 
-for _part in (
-    "suite_nouns",
-    "suite_changes",
-    "suite_audit",
-    "suite_broken",
-    "suite_calls",
-    "suite_start",
-    "suite_watch",
-):
-    pytest.register_assert_rewrite(f"tests.stores.{_part}")
-
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[str]:
