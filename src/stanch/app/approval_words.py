@@ -56,7 +56,9 @@ def targets_of(decision: Decision) -> tuple[dict[str, Any], ...]:
                 "argument": effect.argument,
                 "requested": "" if effect.stamp is None else effect.stamp.requested,
                 "path": "" if effect.stamp is None else effect.stamp.path,
-                "subject": effect.subject,
+                # WHY the whole command: this is for whoever approves it; a reason names it by its program alone.
+                "subject": effect.subject if effect.command is None or effect.found else effect.command.text,
+                "found": None if effect.found is None else effect.found.value,
                 "effect": None if each.answer is None else each.answer.effect.value,
             }
         )

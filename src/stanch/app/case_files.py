@@ -6,14 +6,14 @@ is carried out (`app.case_runner`). Unknown keys are refused: a misspelt expecta
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from stanch.app.case_records import Act, Because, Case, CaseFile, Change, Expected, Holds, Judge, Load, Open
-from stanch.app.case_yaml import Table, load_table
+from stanch.app.case_records import Act, Because, Calls, Case, CaseFile, Change, Expected, Holds, Judge, Load, Open
+from stanch.app.case_steps import read_steps
+from stanch.app.case_yaml import Reading, Table, load_table
 from stanch.policy.meant import unknown
 from stanch.values.decision import Effect
 from stanch.values.fault import BadInput
@@ -21,15 +21,16 @@ from stanch.values.identity import Source
 from stanch.values.reason import Code, LayerId
 
 POLICY_KEYS = ("policy", "rules", "groups")
-TABLE_KEYS = ("tools", "sessions", "organization", "on_layer_failure", "workspace")
-SESSION_KEYS = ("context", "agent", "source", "group", "cwd", "model", "layers", "bypass", "store")
+TABLE_KEYS = ("tools", "sessions", "organization", "on_layer_failure", "workspace", "approvals")
+SESSION_KEYS = ("context", "agent", "source", "group", "cwd", "model", "layers", "bypass", "store", "open_sessions")
 TREE_KEYS = ("files", "dirs", "many", "symlinks", "hardlinks")
 GIVEN_KEYS = POLICY_KEYS + TABLE_KEYS + SESSION_KEYS + TREE_KEYS
 MOST_FILES = 100_000
 CHANGE_KEYS = (*TREE_KEYS, "remove")
 EXPECT_KEYS = ("expect", "because", "about", "at", "says", "hides", "mandated", "fault")
 FILE_KEYS = ("spec", "title", "source", "why", "given", "cases")
-CASE_KEYS = ("it", "why", "given", "call", "grant", "load", "steps", "proves", *EXPECT_KEYS)
+CASE_KEYS = ("it", "why", "given", "call", "grant", "load", "steps", "calls", "proves", *EXPECT_KEYS)
+KINDS = ("call", "grant", "load", "steps", "calls")
 _BECAUSE = re.compile(
     r"rule (?P<rule>\d+)(?: of (?P<group>.+))?|layer (?P<layer>\w+)|(?P<code>\w+)(?: by (?P<by>\w+))?"
 )
@@ -47,49 +48,12 @@ def read_cases(path: Path) -> CaseFile:
     return _Reader(path).read(load_table(path))
 
 
-class _Reader:
+class _Reader(Reading):
     """Turns one file's tables into cases."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self.spec = ""
-
-    def wrong(self, table: Table, message: str, key: str = "") -> BadInput:
-        return BadInput(f"{self.path}:{table.lines.get(key, table.line)}: {message}")
-
-    def known(self, table: Table, keys: tuple[str, ...], what: str) -> None:
-        for key in table:
-            if key not in keys:
-                close = difflib.get_close_matches(key, keys, n=1, cutoff=0.7)
-                hint = f"; did you mean '{close[0]}'?" if close else f" (known: {', '.join(keys)})"
-                raise self.wrong(table, f"unknown key '{key}' in {what}{hint}", key)
-
-    def take(self, table: Table, key: str, kind: type | tuple[type, ...], what: str, default: Any = None) -> Any:
-        if key not in table:
-            return default
-        value = table[key]
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
-            raise self.wrong(table, f"'{key}' must be {what}, got {type(value).__name__}", key)
-        return value
-
-    def text(self, table: Table, key: str, default: str | None = None) -> str:
-        value = self.take(table, key, str, "a text", default)
-        if value is None:
-            raise self.wrong(table, f"'{key}' is missing")
-        return str(value)
-
-    def texts(self, table: Table, key: str) -> tuple[str, ...]:
-        value = self.take(table, key, (str, list), "a text or a list of texts", ())
-        found = (value,) if isinstance(value, str) else tuple(value)
-        if not all(isinstance(one, str) for one in found):
-            raise self.wrong(table, f"'{key}' must be a text or a list of texts", key)
-        return found
-
-    def tables(self, table: Table, key: str) -> list[Table]:
-        found = self.take(table, key, list, "a list of tables", [])
-        if not all(isinstance(one, Table) for one in found):
-            raise self.wrong(table, f"'{key}' must be a list of tables", key)
-        return list(found)
 
     def read(self, table: Table) -> CaseFile:
         self.known(table, FILE_KEYS, "a case file")
@@ -138,11 +102,13 @@ class _Reader:
 
     def case(self, row: Table, around: Mapping[str, Any], why: str) -> Case:
         self.known(row, CASE_KEYS, "a case")
-        kinds = [key for key in ("call", "grant", "load", "steps") if key in row]
+        kinds = [key for key in KINDS if key in row]
         if len(kinds) != 1:
-            raise self.wrong(row, f"a case has one of 'call', 'grant', 'load' and 'steps', this one has {len(kinds)}")
+            raise self.wrong(row, f"a case has one of {', '.join(KINDS)}, this one has {len(kinds)}")
         acts = tuple(getattr(self, f"_{kinds[0]}")(row))
         given = self.given(row, around)
+        if "open_sessions" in row.get("given", ()) and "calls" not in row:
+            raise self.wrong(row["given"], "'open_sessions' is for a case with 'calls'", "open_sessions")
         if "grant" in row:
             granted = {f"allow_fs_{row['grant'].get('access', 'write')}s": [row["grant"]["text"]]}
             given["context"] = {**(given.get("context") or {}), **granted}
@@ -230,6 +196,20 @@ class _Reader:
                 yield from (Holds(path, str(text)) for path, text in holds.items())
             else:
                 raise self.wrong(step, "a step has one of 'judge', 'change', 'open' and 'holds'")
+
+    def _calls(self, row: Table) -> Iterator[Act]:
+        steps = read_steps(self, self.tables(row, "calls"), self.outcome, self.tree)
+        if not steps:
+            raise self.wrong(row, "'calls' must be a list of steps", "calls")
+        yield Calls(steps)
+
+    def outcome(self, step: Table) -> Expected:
+        """What must come of a step with a call: as of a call that is judged, but for the words that `expect` knows."""
+        because = self.because(step) if "because" in step else None
+        about = self.take(step, "about", str, "a text")
+        return Expected(
+            self.text(step, "expect"), because, about, None, self.texts(step, "says"), self.texts(step, "hides")
+        )
 
 
 def _listed(value: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Stand-ins for the layers and bypasses that a case may put into a session.
+"""What a case puts into a session: its run context, and stand-ins for further layers and bypasses.
 
 Settles what such a layer says: always the same thing, to every call. They are for cases only: no door makes one.
 """
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from stanch.gate.relax import Bypass
+from stanch.policy import shapes
+from stanch.policy.building import context_of, grant_problems
 from stanch.policy.layers import NO_OBJECTION, LayerAnswer, Rewrite
 from stanch.values.call import Category, JudgedCall
 from stanch.values.decision import Answer, Effect
-from stanch.values.fault import BadInput
+from stanch.values.fault import BadContext, BadInput
 from stanch.values.reason import Code, LayerId
 
 _EFFECTS = {effect.value: effect for effect in Effect}
@@ -69,3 +71,11 @@ def bypass_of(row: Mapping[str, Any]) -> Bypass:
     category = Category(row["category"]) if "category" in row else None
     until = 0.0 if row.get("expired") else None
     return Bypass(bool(row.get("everything")), category, row.get("server"), until)
+
+
+def read_context(row: Any) -> Any:
+    """The run context of an object. Raises `BadContext` that names the first wrong field."""
+    wrong = shapes.violations(shapes.CONTEXT, row, shapes.ContextShape) or grant_problems(row)
+    for _, message in wrong:
+        raise BadContext(message)
+    return context_of(row)

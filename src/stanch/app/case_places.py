@@ -101,6 +101,14 @@ class Place:
             why = (os.strerror(error.errno) if isinstance(error, OSError) and error.errno else "no path").lower()
             raise self.wrong(f"what the case wants on the disk cannot be made: {why}") from None
 
+    def write_rules(self, rules: Any) -> None:
+        """Puts a policy with these rules in `default` in the place of the one that was written, whole and at once."""
+        if "policy" in self.case.given:
+            raise self.wrong("rules can be changed where the case gives 'rules', not a whole 'policy'")
+        draft = self.real(f"{self.policy}.draft")
+        draft.write_text(self.mapped(_policy_text({**self.case.given, "rules": rules})), encoding="utf-8")
+        draft.replace(self.real(self.policy))
+
     def _change(self, tree: Mapping[str, Any]) -> None:
         for path in _texts(tree.get("remove", ())):
             self._remove(self.real(path))

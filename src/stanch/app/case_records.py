@@ -84,7 +84,28 @@ class Holds:
     text: str
 
 
-Act = Judge | Load | Change | Open | Holds
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that is done with calls that may have to wait: what (`does`), to what (`name`), and how (`row`).
+
+    `expected.effect` is where that leads: a state, or a word for why it was not done.
+    """
+
+    does: str
+    name: Any
+    row: Mapping[str, Any]
+    line: int
+    expected: Expected | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Calls from their asking to their end, step by step."""
+
+    steps: tuple[Step, ...]
+
+
+Act = Judge | Load | Change | Open | Holds | Calls
 
 
 @dataclass(frozen=True, slots=True)

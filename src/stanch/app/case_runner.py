@@ -9,48 +9,23 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from stanch.app import loading
-from stanch.app.case_layers import bypass_of, layer_of
+from stanch.app import case_calls, loading
+from stanch.app.case_layers import bypass_of, layer_of, read_context
 from stanch.app.case_places import Place, home_of
-from stanch.app.case_records import Because, Case, Change, Expected, Holds, Judge, Load, Open
+from stanch.app.case_records import Calls, Case, Change, Holds, Judge, Load, Open
 from stanch.app.case_store import engine_of
+from stanch.app.case_told import Mismatch, Told, held, short, told
 from stanch.app.engine import Engine, Session
-from stanch.explain import sentence
 from stanch.paths import opening
-from stanch.policy import shapes
-from stanch.policy.building import context_of, grant_problems
 from stanch.policy.lint import line_of, lint
 from stanch.values.call import Stamp
-from stanch.values.decision import Decision
-from stanch.values.fault import BadCall, BadContext, BadInput, Fault
+from stanch.values.fault import BadCall, BadInput, Fault
 from stanch.values.identity import Source
 from stanch.values.reason import Code
-
-MAX_SHOWN = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a door said of a call. A fault has its message and nothing else; None stands for what a door does not tell.
-
-    `everything` is the whole answer as text, where nothing hidden may show.
-    """
-
-    effect: str | None = None
-    code: str | None = None
-    layer: str | None = None
-    rule: int | None = None
-    group: str | None = None
-    about: str | None = None
-    at: str | None = None
-    sentence: str | None = None
-    mandated: bool | None = None
-    everything: str = ""
-    fault: str | None = None
 
 
 class Door(Protocol):
@@ -70,13 +45,6 @@ class Door(Protocol):
 
     def opens(self, act: Open) -> Code | None:
         """Opens what was judged last; the code of the refusal, None where it opened."""
-
-
-class Mismatch(NamedTuple):
-    """Where a case came out otherwise: what was wanted and what was got."""
-
-    wanted: str
-    got: str
 
 
 def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
@@ -101,6 +69,8 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
                     got = _content(place.real(act.path))
                     if got != repr(act.text):
                         found.append(Mismatch(f"{act.path} holds {act.text!r}", got))
+                case Calls():
+                    found += case_calls.played(place, act)
     return found
 
 
@@ -118,55 +88,9 @@ def _content(path: Path) -> str:
         return "nothing that can be read"
 
 
-def held(place: Place, expected: Expected, told: Told, about: str = "") -> list[Mismatch]:
-    """What a door told, held against what was expected; what the door does not tell is not compared."""
-    got = _short(place.shown(f"fault: {told.fault}" if told.fault is not None else told.sentence or ""))
-    hidden = (text for text in expected.hides if text in told.everything)
-    found = [Mismatch(f"{about}an answer without {text!r}", _short(place.shown(told.everything))) for text in hidden]
-    if expected.fault is not None or told.fault is not None:
-        fits = told.fault is not None and expected.fault is not None and expected.fault in place.shown(told.fault)
-        fits = fits and (expected.because is None or told.code in (None, expected.because.code))
-        wanted = expected.effect or f"fault: ...{expected.fault}..."
-        return found if fits else [*found, Mismatch(about + wanted, got)]
-    because = expected.because
-    if told.effect != expected.effect or (because is not None and not _fits(because, told)):
-        reason = f" because {because.text}" if because else ""
-        found.append(Mismatch(f"{about}{expected.effect}{reason}", f"{told.effect} because {_reason(told)}; {got}"))
-    if None not in (expected.mandated, told.mandated) and told.mandated is not expected.mandated:
-        found.append(Mismatch(f"{about}mandated: {expected.mandated}", f"mandated: {told.mandated}"))
-    if expected.about is not None and told.about is not None:
-        subject = place.shown(told.about)
-        if subject != expected.about:
-            found.append(Mismatch(f"{about}about {expected.about}", f"about {subject}"))
-    if None not in (expected.at, told.at) and expected.at != told.at:
-        found.append(Mismatch(f"{about}a rule at {expected.at}", f"a rule at {told.at}"))
-    said = place.shown(told.sentence or "")
-    return found + [Mismatch(f"{about}a sentence with {text!r}", said) for text in expected.says if text not in said]
-
-
 def _arguments(args: Any) -> str:
     """The arguments of a call as a person would type them: JSON."""
-    return _short(json.dumps(args, ensure_ascii=False, default=str))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
-
-
-def _fits(because: Because, told: Told) -> bool:
-    pairs = (
-        (because.code, told.code),
-        (because.layer, told.layer),
-        (because.rule, told.rule),
-        (because.group, told.group),
-    )
-    return all(wanted is None or wanted == got for wanted, got in pairs)
-
-
-def _reason(told: Told) -> str:
-    if told.rule is not None:
-        return f"rule {told.rule} of {told.group}"
-    return f"{told.code} by {told.layer}"
+    return short(json.dumps(args, ensure_ascii=False, default=str))
 
 
 def _loaded(act: Load, problems: list[tuple[int, str, bool]], place: Place) -> list[Mismatch]:
@@ -261,24 +185,3 @@ class LibraryDoor:
         named = {name: given[name] for name in ("context", "agent", "source", "group", "cwd", "model") if name in given}
         named["unreadable"] = (given.get("store") or {}).get("session")
         return self._engine(place).session(**named, **standing_in)
-
-
-def read_context(row: Any) -> Any:
-    """The run context of an object. Raises `BadContext` that names the first wrong field."""
-    wrong = shapes.violations(shapes.CONTEXT, row, shapes.ContextShape) or grant_problems(row)
-    for _, message in wrong:
-        raise BadContext(message)
-    return context_of(row)
-
-
-def told(decision: Decision) -> Told:
-    """A decision in the form that cases are held against."""
-    reason = decision.reason
-    rule = reason.rule
-    text = sentence(reason, decision.effect)
-    where = (None, None, None) if rule is None else (rule.id, rule.group, rule.place)
-    everything = f"{text} {reason!r} {decision.answers!r} {decision.trace!r}"
-    return Told(
-        decision.effect.value, reason.code.value, reason.layer.value, where[0], where[1], reason.subject, where[2],
-        text, decision.mandated, everything,
-    )  # fmt: skip

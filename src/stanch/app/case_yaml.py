@@ -6,6 +6,7 @@ twice is refused, since the first one would be lost without a word.
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,56 @@ def _repeated(table: Table, node: yaml.MappingNode) -> str:
     if not isinstance(count, int) or not isinstance(text, str) or count * len(text) > MAX_REPEATED:
         raise yaml.constructor.ConstructorError(None, None, "'times' is a number, 'text' a text", node.start_mark)
     return text * count
+
+
+class Reading:
+    """Takes keys out of the tables of one file, and says with its place what is wrong with them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def wrong(self, table: Table, message: str, key: str = "") -> BadInput:
+        """What is wrong, with the file and the line of the key, else of the table."""
+        return BadInput(f"{self.path}:{table.lines.get(key, table.line)}: {message}")
+
+    def known(self, table: Table, keys: tuple[str, ...], what: str) -> None:
+        """Raises `BadInput` for a key that is none of these."""
+        for key in table:
+            if key not in keys:
+                close = difflib.get_close_matches(key, keys, n=1, cutoff=0.7)
+                hint = f"; did you mean '{close[0]}'?" if close else f" (known: {', '.join(keys)})"
+                raise self.wrong(table, f"unknown key '{key}' in {what}{hint}", key)
+
+    def take(self, table: Table, key: str, kind: type | tuple[type, ...], what: str, default: Any = None) -> Any:
+        """The value of a key, or the default. Raises `BadInput` for one of another type."""
+        if key not in table:
+            return default
+        value = table[key]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
+            raise self.wrong(table, f"'{key}' must be {what}, got {type(value).__name__}", key)
+        return value
+
+    def text(self, table: Table, key: str, default: str | None = None) -> str:
+        """A text. Raises `BadInput` where it is missing and has no default."""
+        value = self.take(table, key, str, "a text", default)
+        if value is None:
+            raise self.wrong(table, f"'{key}' is missing")
+        return str(value)
+
+    def texts(self, table: Table, key: str) -> tuple[str, ...]:
+        """The texts of a list, or the one text."""
+        value = self.take(table, key, (str, list), "a text or a list of texts", ())
+        found = (value,) if isinstance(value, str) else tuple(value)
+        if not all(isinstance(one, str) for one in found):
+            raise self.wrong(table, f"'{key}' must be a text or a list of texts", key)
+        return found
+
+    def tables(self, table: Table, key: str) -> list[Table]:
+        """The tables of a list."""
+        found = self.take(table, key, list, "a list of tables", [])
+        if not all(isinstance(one, Table) for one in found):
+            raise self.wrong(table, f"'{key}' must be a list of tables", key)
+        return list(found)
 
 
 _Loader.add_constructor("tag:yaml.org,2002:map", _table)

@@ -18,7 +18,7 @@ from stanch.surfaces.cli.question import JsonOption
 
 if TYPE_CHECKING:
     from stanch.app.case_records import Case, CaseFile
-    from stanch.app.case_runner import Mismatch
+    from stanch.app.case_told import Mismatch
 
 EXIT_FINDING = 1
 MANY = 100

@@ -194,6 +194,8 @@ def parts_of(targets: list[dict[str, Any]], *, is_command: bool) -> list[Part]:
             continue
         if not parts:
             parts.append(Part("", effect, word, []))
+        if target.get("found") == "possible" and effect in (parts[-1].effect, "none"):
+            continue  # nobody knows that it happens, and no rule says anything against it
         requested, path = target["requested"], target["path"]
         what = requested or path or target["subject"]
         plain = not path or what in ("", path) or (".." not in what and path.endswith("/" + what.rstrip("/")))
