@@ -71,6 +71,9 @@ def read(folder: Path, text: str) -> Path:
         (f"{ASKED}      - {{finish: a, how: stop, expect: failed}}\n", 5, "must be one of complete, fail, cancel"),
         (f"{ASKED}      - {{finish: a, expect: pending}}\n", 5, "'finish' expects one of"),
         (f"{ASKED}      - {{wait: long}}\n", 5, "'wait' must be a number of seconds"),
+        (f"{ASKED}      - {{wait: -1}}\n", 5, "'wait' must be a number of seconds"),
+        (f"{ASKED}      - {{restart: false}}\n", 5, "'restart' must be true"),
+        (f"cases:\n  - it: x\n    given: {{open_sessions: {{}}}}\n    {CALL}\n    expect: ask\n", 3, "with 'calls'"),
         (f"{ASKED}      - {{restart: true, expect: pending}}\n", 5, "unknown key 'expect'"),
         (f"{ASKED}      - {{change: {{file: {{}}}}}}\n", 5, "did you mean 'files'?"),
         (f"{ASKED}      - {{inbox: [b]}}\n", 5, "asks for a call named 'b'"),
@@ -175,7 +178,7 @@ given: {rules: [{tool: "*", action: ask}]}
 cases:
   - it: x
     calls:
-      - {ask: a, tool: read_file, args: {path: a.txt}, expect: awaiting_approval, because: rule 1, about: /repo/a.txt}
+      - {ask: a, tool: write_file, args: {path: a.txt}, expect: awaiting_approval, because: rule 1, about: /repo/a.txt}
       - {inbox: [a]}
       - {shows: a, expect: open, says: [a.txt]}
       - {answer: a, do: approve, by: ben, expect: pending, because: approved, says: by ben}
@@ -240,6 +243,8 @@ def test_a_wrong_expectation_is_noticed(text: str, right: str, wrong: str, tmp_p
     ("given", "step", "words"),
     [
         ("{open_sessions: [main]}", "", "must be a table of sessions"),
+        ("{group: jobs}", "", "'group' is not for 'calls' here"),
+        ("{open_sessions: {main: {}}, source: cron}", "", "'source' is not for 'calls' here"),
         ("{open_sessions: {main: {agnet: x}}}", "", "unknown key 'agnet'"),
         ("{open_sessions: {main: {parent: top}}}", "", "there is no session 'top'"),
         ("{open_sessions: {main: {source: tv}}}", "", "the session 'main' cannot be opened"),

@@ -181,7 +181,7 @@ class Approving:
         session = self._store.get_session(approval.session_id)
         new = self.request(replace(call, tool=tool, arguments=dict(arguments)), session, line)
         if covers(approval.asked, new.asked):
-            return self._approved(approval, new, given)
+            return self._approved(approval, new, given._replace(reason=said_by(Code.APPROVED, new, given.by)))
         moved = self._store.ask_again(
             call.id,
             new,
