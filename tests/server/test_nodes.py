@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from stanch.app.service import Service
+from stanch.storage.store import Store
+from stanch.values.approval import CallState
 from tests.server.conftest import Start
 from tests.server.processes import Running, until
-from tests.stores.places import PostgresqlPlace
+from tests.stores.places import BY, PostgresqlPlace
 
 NODES = 4
 LISTENERS = (
@@ -105,3 +108,61 @@ def test_nodes_that_start_together_make_one_store(nodes: list[Running], place: P
     assert len({node.token for node in nodes}) == NODES
     for node in nodes:
         assert all(other.ask("GET", "/api/tool-permission-groups", token=node.token).status == 200 for other in nodes)
+
+
+def ask_for(node: Running, session: str, number: int) -> tuple[str, str]:
+    """A call that waits: its id and that of its request."""
+    body = {"tool": "execute_cmd", "arguments": {"command": f"make n{number}"}}
+    reply = node.ask("POST", f"/api/sessions/{session}/calls", body)
+    assert reply.status == 201, reply
+    return reply.json["call"]["id"], reply.json["call"]["request_id"]
+
+
+def test_an_approval_that_any_node_takes_releases_the_call_where_it_waits(
+    nodes: list[Running], place: PostgresqlPlace
+) -> None:
+    session = nodes[0].ask("POST", "/api/sessions", {"agent_id": "coder", "source": "web"}).json["id"]
+    store = Store.open(place.url)
+    service = Service.open(store=store, policy=None, workspace=nodes[0].cwd)
+    ran: list[object] = []
+    took: list[float] = []
+    try:
+        for number in range(12):
+            asking, answering = nodes[number % NODES], nodes[(number + 1 + number // NODES) % NODES]
+            call, request = ask_for(asking, session, number)
+            with ThreadPoolExecutor(1) as pool:
+                waiting = pool.submit(service.runner.resume, call, lambda _, args: ran.append(args), by=BY)
+                assert request in inbox(answering)
+                path = f"/api/inbox/approvals/{request}/resolve"
+                assert answering.ask("POST", path, {"action": "approve"}).status == 200
+                took.append(until(waiting.done, "the call that was released"))
+                assert waiting.result().call.state is CallState.COMPLETED
+            for other in nodes:
+                late = other.ask("POST", path, {"action": "reject"})
+                assert (late.status, late.json["resolution"]["state"]) == (409, "approved"), late
+    finally:
+        service.close()
+        store.close()
+    assert len(ran) == 12
+    assert statistics.median(took) < 1.0
+
+
+def test_what_a_dead_node_ran_is_interrupted_and_what_waited_goes_on(
+    nodes: list[Running], place: PostgresqlPlace
+) -> None:
+    session = nodes[0].ask("POST", "/api/sessions", {"agent_id": "coder", "source": "web"}).json["id"]
+    running, first = ask_for(nodes[0], session, 1)
+    waiting, second = ask_for(nodes[0], session, 2)
+    assert nodes[1].ask("POST", f"/api/inbox/approvals/{first}/resolve", {"action": "approve"}).status == 200
+    assert nodes[0].ask("POST", f"/api/calls/{running}/start", {}).json["call"]["state"] == "running"
+    nodes[0].kill()
+    place.rows("UPDATE nodes SET seen_at = '2000-01-01T00:00:00.000000+00:00' WHERE ended_at IS NULL RETURNING id")
+    until(lambda: nodes[1].get(f"/api/calls/{running}")["state"] == "interrupted", "the call of the dead node")
+    assert nodes[2].ask("POST", f"/api/calls/{running}/start", {}).status == 409
+    assert nodes[2].ask("POST", f"/api/inbox/approvals/{second}/resolve", {"action": "approve"}).status == 200
+    assert nodes[3].ask("POST", f"/api/calls/{waiting}/start", {}).json["call"]["state"] == "running"
+
+
+def inbox(node: Running) -> set[str]:
+    """The requests that a node says are waiting."""
+    return {one["request_id"] for one in node.get("/api/inbox?limit=100")["approvals"]}
