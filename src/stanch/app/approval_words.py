@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stanch.explain import sentence
+from stanch.explain.written import reason_json
 from stanch.values.approval import ApprovalRecord
 from stanch.values.decision import Decision, Effect
 from stanch.values.reason import Code, LayerId, Reason
@@ -16,33 +16,20 @@ from stanch.values.records import Actor
 
 def reason_of(decision: Decision) -> dict[str, Any]:
     """The reason of a decision."""
-    return _reason_json(decision.reason, decision.effect)
+    return reason_json(decision.reason, decision.effect)
 
 
 def said(code: Code, decision: Decision) -> dict[str, Any]:
     """A reason of the approval itself, about what the decision is about."""
     about = decision.reason
-    return _reason_json(Reason(code, LayerId.APPROVAL, None, about.subject, "", about.requested), Effect.DENY)
+    return reason_json(Reason(code, LayerId.APPROVAL, None, about.subject, "", about.requested), Effect.DENY)
 
 
 def said_by(code: Code, approval: ApprovalRecord, by: Actor) -> dict[str, Any]:
     """The reason of a person's answer."""
     subject = str(approval.reason.get("subject", "")) or approval.tool_name
     reason = Reason(code, LayerId.APPROVAL, None, subject, by.principal)
-    return _reason_json(reason, Effect.ALLOW if code is Code.APPROVED else Effect.DENY)
-
-
-def _reason_json(reason: Reason, effect: Effect) -> dict[str, Any]:
-    rule = reason.rule
-    return {
-        "code": reason.code.value,
-        "layer": reason.layer.value,
-        "rule": None
-        if rule is None
-        else {"id": rule.id, "group": rule.group, "note": rule.note, "place": rule.place, "words": rule.words},
-        "subject": reason.subject,
-        "sentence": sentence(reason, effect),
-    }
+    return reason_json(reason, Effect.ALLOW if code is Code.APPROVED else Effect.DENY)
 
 
 def targets_of(decision: Decision) -> tuple[dict[str, Any], ...]:

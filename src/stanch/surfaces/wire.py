@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from stanch.explain import sentence
+from stanch.explain.written import reason_json, rule_json
 from stanch.policy import building, shapes
 from stanch.policy.losers import Contest, Loser
 from stanch.policy.rule import Rule
@@ -17,7 +17,7 @@ from stanch.values.call import CallEffect
 from stanch.values.context import RunContext
 from stanch.values.decision import Answer, Decision, Effect, LayerStep
 from stanch.values.fault import BadContext
-from stanch.values.reason import Code, LayerId, Reason, RuleRef
+from stanch.values.reason import Code, LayerId, Reason
 
 Json = dict[str, Any]
 
@@ -87,22 +87,6 @@ def unreadable(tool: str, why: str) -> Reason:
 def unreadable_json(tool: str, why: str) -> Json:
     """The answer to a call that cannot be read at all: a deny, for what cannot be judged is not allowed."""
     return {"effect": Effect.DENY.value, "reason": reason_json(unreadable(tool, why), Effect.DENY), "effects": []}
-
-
-def reason_json(reason: Reason, effect: Effect) -> Json:
-    """Why an answer is what it is."""
-    return {
-        "code": reason.code.value,
-        "layer": reason.layer.value,
-        "rule": None if reason.rule is None else rule_json(reason.rule),
-        "subject": reason.subject,
-        "sentence": sentence(reason, effect),
-    }
-
-
-def rule_json(rule: RuleRef) -> Json:
-    """Which rule spoke, and where it is written."""
-    return {"id": rule.id, "group": rule.group, "note": rule.note, "place": rule.place, "words": rule.words}
 
 
 def context_of(text: str) -> RunContext | None:

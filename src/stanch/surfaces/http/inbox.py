@@ -12,7 +12,7 @@ import json
 from stanch.app.approving import BypassWish, Edit, EditRefused, Resolved
 from stanch.app.owning import own_question, own_session
 from stanch.app.tokens import Caller
-from stanch.surfaces import wire
+from stanch.explain.written import reason_json
 from stanch.surfaces.http.access import Asked, By, Served
 from stanch.surfaces.http.calls_bodies import AnswerBody, QuestionBody, ResolveBody
 from stanch.surfaces.http.documented import problems
@@ -69,7 +69,7 @@ def resolve_approval(request_id: str, body: ResolveBody, service: Served, caller
             )
     except EditRefused as refused:
         reason = refused.decision.reason
-        more = {"reason": wire.reason_json(reason, refused.decision.effect)}
+        more = {"reason": reason_json(reason, refused.decision.effect)}
         raise Problem(409, "edit-refused", str(refused), code=reason.code, more=more) from None
     except Conflict as why:
         raise _late(why, service.inbox.resolution(request_id)) from None

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stanch.explain import sentence
+from stanch.explain.written import rule_json
 from stanch.surfaces.replay.records import ReplayCall, Warned
-from stanch.surfaces.wire import Json, decision_json, rule_json, unreadable, unreadable_json
+from stanch.surfaces.wire import Json, decision_json, unreadable, unreadable_json
 from stanch.values.decision import Decision, Effect
 from stanch.values.reason import Reason
 
