@@ -1,0 +1,1 @@
+"""The tools that Stanch's own agents have. Each opens only what was judged."""
