@@ -2,8 +2,7 @@
 
 Settles the shape that all built-in tools have. Does not settle whether a call may run (`app.calls`), nor what any tool
 does (`runtime.builtin`).
-INVARIANT: a tool opens nothing but what `Job.stamps` and `Job.reader` name: these were judged, a path in an argument was
-not.
+INVARIANT: a tool opens nothing but what `Job.stamps` and `Job.reader` name: these were judged, and no argument was.
 """
 
 from __future__ import annotations
