@@ -33,3 +33,18 @@ def test_a_separator_that_is_no_line_end_is_not_lost(tmp_path: Path, odd: str) -
 
 def test_a_missing_last_line_end_is_said(tmp_path: Path) -> None:
     assert shown(tmp_path, "one\n", "one") == [" one", "+\\ No newline at end of file"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"content": "new\n", "old": "one", "new": "two"},
+        {"content": "new\n", "text": "other\n"},
+        {"old": "one", "new": "two", "old_string": "one", "new_string": "three"},
+    ],
+)
+def test_what_can_be_meant_in_two_ways_has_no_diff(tmp_path: Path, arguments: dict[str, str]) -> None:
+    (tmp_path / "a.txt").write_text("one\n", "utf-8")
+    (tmp_path / "stanch.toml").write_text("version = 1\n", "utf-8")
+    session = stanch.open(tmp_path / "stanch.toml").session()
+    assert diff_of(session.check("write_file", {"path": str(tmp_path / "a.txt"), **arguments}).call) is None

@@ -11,6 +11,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from stanch.surfaces.http.application import ROUTERS
+from stanch.values.identity import Principal, PrincipalKind
 from tests.http.served import AGENTS, CLIENT, KEY, WORKFLOW, World
 
 # What an agent may use, with what it is answered about a session, a call or a question that is not its own.
@@ -34,6 +35,7 @@ BODIES: dict[str, Any] = {
     "/api/sessions/{session_id}/calls": {"tool": "read_file", "arguments": {"path": "a.txt"}},
     "/api/sessions/{session_id}/questions": {"question": "?"},
     "/api/sessions/{session_id}/bypasses": {"secs": 0},
+    "/api/sessions/{session_id}/messages": {"text": "go"},
     "/api/sessions/{session_id}/model": {"model": "m"},
     "/api/sessions/{session_id}/run_context": None,
     "/api/calls/{call_id}/finish": {"outcome": "completed"},
@@ -54,6 +56,12 @@ FORBIDDEN = (
     ("POST", "/api/sessions/{session_id}/run_context"),
     ("POST", "/api/sessions/{session_id}/model"),
     ("POST", "/api/sessions/{session_id}/turns"),
+    ("POST", "/api/sessions/{session_id}/messages"),
+    ("GET", "/api/sessions/{session_id}/messages"),
+    ("GET", "/api/sessions/{session_id}/turns"),
+    ("GET", "/api/sessions/{session_id}/live"),
+    ("GET", "/api/turns/{turn_id}"),
+    ("POST", "/api/turns/{turn_id}/stop"),
     ("POST", "/api/approval/rules"),
     ("POST", "/api/tool-permission-groups"),
     ("POST", "/api/tokens"),
@@ -75,7 +83,7 @@ def waiting(world: World) -> dict[str, str]:
         "call_id": made["call"]["id"],
         "request_id": made["request"]["request_id"],
         "bypass_id": held["id"],
-        **dict.fromkeys(("project_id", "ticket_id", "job_id", "group_id", "token_id"), "default"),
+        **dict.fromkeys(("project_id", "ticket_id", "job_id", "group_id", "token_id", "turn_id"), "default"),
         "rule_id": "1",
     }
 
@@ -102,6 +110,23 @@ def test_an_agent_gets_nothing_beyond_the_table(world: World, waiting: dict[str,
         assert waiting["request_id"] not in reply.text or path.startswith("/api/questions"), (method, path)
     assert world.dump() == stored
     assert world.rows("SELECT * FROM approvals") + world.rows("SELECT * FROM calls") == approvals
+
+
+@pytest.mark.parametrize("path", ["/api/check", "/api/explain"])
+@pytest.mark.parametrize("principal", [*AGENTS, CLIENT, WORKFLOW], ids=lambda one: f"{one.kind}-{one.service_id}")
+def test_an_agent_is_told_nothing_of_what_the_gate_says_to_another(
+    world: World, waiting: dict[str, str], principal: Any, path: str
+) -> None:
+    asked = {**BODIES[path], "session_id": waiting["session_id"]}
+    there, absent = (
+        world.client(principal).post(path, json={**asked, "session_id": one}) for one in (asked["session_id"], "none")
+    )
+    assert (there.status_code, absent.status_code) == (404, 404)
+    assert there.json()["type"] == absent.json()["type"]
+    own = world.session(principal={"kind": "delegated", "id": principal.id, "service_id": "copilot"})
+    hands = world.client(Principal(PrincipalKind.DELEGATED, principal.id, "copilot"))
+    assert hands.post(path, json={**asked, "session_id": own}).status_code == 200
+    assert world.post(path, asked)["effect"] == "allow"
 
 
 def test_a_key_may_answer_for_a_person(world: World, waiting: dict[str, str]) -> None:

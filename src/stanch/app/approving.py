@@ -13,11 +13,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from stanch.app.approval_words import reason_of, said_by, targets_of
-from stanch.app.asking import Answered, Asking, strictest
+from stanch.app.asking import Answered, Asking, strictest, where
 from stanch.app.bypassing import Bypasses, BypassWish
 from stanch.app.diffs import diff_of
 from stanch.app.live import Live
 from stanch.app.script_digests import digests_of
+from stanch.app.tier_memory import remember
 from stanch.explain import sentence
 from stanch.gate.approval import asks_of, covers
 from stanch.gate.fingerprint import fingerprint, same_arguments
@@ -90,6 +91,7 @@ class Approving:
             tool_call_id=call.tool_call_id,
             tool_name=judged.call.tool,
             arguments=dict(judged.call.arguments),
+            cwd=where(line[0].session, call.cwd) or call.cwd,
             targets=targets_of(decision),
             agent_id=session.agent_id,
             source=session.source,
@@ -145,13 +147,12 @@ class Approving:
         """
         _check(note)
         approval = self._store.get_approval(request_id)
-        held = None if bypass is None else self._bypasses.with_approval(approval, bypass, by)
-        given = _Given(note, held, said_by(Code.APPROVED, approval, by), answer, by)
+        given = _Given(note, self._held(approval, bypass, by), said_by(Code.APPROVED, approval, by), answer, by)
         try:
             # WHY also where it was edited: the store says who was first where the request is not open any more.
             if edit is None or _same(approval, edit) or approval.state is not ApprovalState.OPEN:
                 return self._approved(approval, None, given)
-            return self._edited(approval, edit, given)
+            return self._edited(approval, edit, bypass, given)
         except EditRefused:
             raise
         except Conflict as why:
@@ -168,9 +169,13 @@ class Approving:
             answer=given.answer,
             by=given.by,
         )
+        remember(self._store, self._asking, call, given.by)
         return Resolved(done, call, given.bypass)
 
-    def _edited(self, approval: ApprovalRecord, edit: Edit, given: _Given) -> Resolved:
+    def _held(self, approval: ApprovalRecord, wish: BypassWish | None, by: Actor) -> BypassRecord | None:
+        return None if wish is None else self._bypasses.with_approval(approval, wish, by)
+
+    def _edited(self, approval: ApprovalRecord, edit: Edit, wish: BypassWish | None, given: _Given) -> Resolved:
         call = self._store.get_call(approval.call_id)
         tool = approval.tool_name if edit.tool is None else edit.tool
         arguments = approval.arguments if edit.arguments is None else edit.arguments
@@ -181,7 +186,8 @@ class Approving:
         session = self._store.get_session(approval.session_id)
         new = self.request(replace(call, tool=tool, arguments=dict(arguments)), session, line)
         if covers(approval.asked, new.asked):
-            return self._approved(approval, new, given._replace(reason=said_by(Code.APPROVED, new, given.by)))
+            held, reason = self._held(new, wish, given.by), said_by(Code.APPROVED, new, given.by)
+            return self._approved(approval, new, given._replace(bypass=held, reason=reason))
         moved = self._store.ask_again(
             call.id,
             new,

@@ -39,6 +39,10 @@ class Bypasses:
         self._store.get_session(session_id)
         return self._store.list_bypasses(session_id, now=self._now())
 
+    def given(self, session_id: str) -> tuple[BypassRecord | Broken, ...]:
+        """The newest bypasses that were ever given for a session, whether they hold or not, oldest first."""
+        return self._store.given_bypasses(session_id)
+
     def give(
         self, session_id: str, wish: BypassWish, *, category: Category | None, server: str | None, by: Actor
     ) -> BypassRecord:

@@ -72,6 +72,17 @@ class Inbox:
         """A page of requests in a state, oldest first."""
         return self._store.list_approvals(state=state, session_id=session_id, limit=limit, cursor=cursor)
 
+    def questions(
+        self,
+        *,
+        state: ClarificationState | None,
+        session_id: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page[ClarificationRecord | Broken]:
+        """A page of questions in a state, or in any, oldest first."""
+        return self._store.list_clarifications(state=state, session_id=session_id, limit=limit, cursor=cursor)
+
     def ask(self, session_id: str, question: str, *, choices: Sequence[str] = (), by: Actor) -> ClarificationRecord:
         """The new question of a session's agent, which expires as a request for approval of the session would.
 
@@ -80,8 +91,8 @@ class Inbox:
         """
         if not question.strip() or len(question) > LONGEST_QUESTION:
             raise BadFields(("question", f"'question' must have 1 to {LONGEST_QUESTION:,} characters"))
-        if len(choices) > MOST_CHOICES or not all(0 < len(one) <= LONGEST_QUESTION for one in choices):
-            raise BadFields(("choices", f"'choices' may have at most {MOST_CHOICES}, none of them empty"))
+        if len(choices) > MOST_CHOICES or not all(one.strip() and len(one) <= LONGEST_QUESTION for one in choices):
+            raise BadFields(("choices", f"'choices' may have at most {MOST_CHOICES}, none of them blank"))
         session = self._store.get_session(session_id)
         if not session.approver:
             raise Conflict(f"the session {quoted(session_id)} has nobody who answers")

@@ -41,8 +41,7 @@ class Node:
 
     def clear_up(self) -> None:
         """Ends what processes that are gone had under way: their calls are interrupted, their bypasses over."""
-        gone = timedelta(0) if self._alone else self._gone
-        for node in self._store.list_gone_nodes(gone, but=self.id):
+        for node in self._store.list_gone_nodes(None if self._alone else self._gone, but=self.id):
             self._store.end_node(node)
         self._cleared = True
 

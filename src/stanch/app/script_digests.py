@@ -42,16 +42,17 @@ def digest_of(path: str, most: int = MOST_BYTES) -> str:
     except (OSError, ValueError):
         return _never_again()
     try:
-        with os.fdopen(fd, "rb", buffering=0) as file:
-            digest, left = hashlib.sha256(), most
-            while stat.S_ISREG(os.fstat(fd).st_mode) and left >= 0:
-                piece = file.read(_PIECE)
-                if not piece:
-                    return digest.hexdigest()
-                digest.update(piece)
-                left -= len(piece)
+        digest, left = hashlib.sha256(), most
+        while stat.S_ISREG(os.fstat(fd).st_mode) and left >= 0:
+            piece = os.read(fd, _PIECE)
+            if not piece:
+                return digest.hexdigest()
+            digest.update(piece)
+            left -= len(piece)
     except OSError:
         pass
+    finally:
+        os.close(fd)
     return _never_again()
 
 

@@ -14,6 +14,9 @@ from stanch.values.fault import BadFields
 from stanch.values.identity import Principal
 from stanch.values.records import Actor, Broken, NewToken, Page, TokenRecord
 
+LONGEST_NAME = 512
+"""Characters that an audit row has room for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
@@ -23,8 +26,9 @@ class Caller:
     rights: frozenset[Right]
 
     def through(self, surface: str) -> Actor:
-        """Whom an audit row names, for a change that comes through this door."""
-        return Actor(self.principal.id, surface)
+        """Whom an audit row names, for a change that comes through this door. An agent is not whom it acts for."""
+        who = self.principal
+        return Actor(who.id if who.service_id is None else f"{who.service_id} for {who.id}"[:LONGEST_NAME], surface)
 
 
 class Tokens:

@@ -58,12 +58,17 @@ def moved(state: CallState, move: Move) -> CallState | None:
 
 
 def asks_of(answers: Iterable[Answer | None]) -> tuple[str, ...]:
-    """Every ask among the answers to a call, as an approval names it: its layer, its code, its rule if one spoke."""
+    """Every ask among the answers to a call, as an approval names it: its layer, its code, its rule if one spoke.
+
+    WHY a rule by its words, and by whether it is mandated: its number is its place in its group, where another rule
+    may stand by the time that the call is started.
+    """
     found = []
     for answer in answers:
         if answer is not None and answer.effect is Effect.ASK:
-            rule = "" if answer.rule is None else f"{answer.rule.group}/{answer.rule.id}"
-            found.append(f"{answer.layer.value}:{answer.code.value}:{rule}")
+            rule = "" if answer.rule is None else f"{answer.rule.group}/{answer.rule.words}"
+            mandated = "!" if answer.mandated else ""
+            found.append(f"{answer.layer.value}:{answer.code.value}{mandated}:{rule}")
     return tuple(dict.fromkeys(found))
 
 

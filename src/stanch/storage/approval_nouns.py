@@ -81,6 +81,7 @@ def _approval(row: Fields) -> ApprovalRecord:
         tool_call_id=row.text("tool_call_id", empty=True),
         tool_name=row.text("tool_name"),
         arguments=_table(row, "arguments"),
+        cwd=row.maybe("cwd"),
         targets=_tables(row, "targets"),
         agent_id=row.key("agent_id"),
         source=row.word("source", Source),
@@ -148,6 +149,10 @@ APPROVAL = Noun("approval", APPROVALS, _approval)
 BYPASS = Noun("bypass", BYPASSES, _bypass)
 CLARIFICATION = Noun("question", CLARIFICATIONS, _clarification)
 NODE = Noun("node", NODES, _node)
+_OF_THE_CALL = (
+    *("tool_name", "arguments", "cwd", "targets", "tool_category", "mcp_server"),
+    *("diff", "scripts", "fingerprint"),
+)
 
 
 def call_columns(call: CallRecord) -> dict[str, Any]:
@@ -178,6 +183,7 @@ def approval_columns(approval: ApprovalRecord) -> dict[str, Any]:
         "tool_call_id": approval.tool_call_id,
         "tool_name": approval.tool_name,
         "arguments": written_json(dict(approval.arguments), "arguments"),
+        "cwd": approval.cwd,
         "targets": written_json([dict(one) for one in approval.targets], "targets"),
         "agent_id": approval.agent_id,
         "source": approval.source.value,
@@ -197,6 +203,12 @@ def approval_columns(approval: ApprovalRecord) -> dict[str, Any]:
         "note": approval.note,
         "resolved_at": None if approval.resolved_at is None else written_moment(approval.resolved_at),
     }
+
+
+def call_part(approval: ApprovalRecord) -> dict[str, Any]:
+    """Those columns of an approval that say what the call is, and not how it was asked about."""
+    columns = approval_columns(approval)
+    return {key: columns[key] for key in _OF_THE_CALL}
 
 
 def bypass_columns(bypass: BypassRecord) -> dict[str, Any]:

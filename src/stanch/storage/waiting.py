@@ -13,6 +13,7 @@ from sqlalchemy import insert, or_, select, update
 from stanch.gate.approval import Move
 from stanch.storage.approval_nouns import BYPASS, CALL, CLARIFICATION, NODE, bypass_columns, bypass_detail
 from stanch.storage.calls import CLOCK, Calls
+from stanch.storage.job_runs import interrupt_runs
 from stanch.storage.nouns import SESSION
 from stanch.storage.pages import page_of
 from stanch.storage.rows import written_json, written_moment
@@ -24,7 +25,7 @@ from stanch.values.approval import (
     ClarificationRecord,
     ClarificationState,
 )
-from stanch.values.fault import Conflict, quoted
+from stanch.values.fault import BrokenRow, Conflict, quoted
 from stanch.values.records import Actor, Broken, Page
 
 INTERRUPTED = {
@@ -62,6 +63,13 @@ class Waiting(Calls):
         )
         with self._reading() as connection:
             return tuple(BYPASS.read(row) for row in connection.execute(wanted).mappings())
+
+    def given_bypasses(self, session_id: str, *, limit: int = 100) -> tuple[BypassRecord | Broken, ...]:
+        """The newest bypasses that were ever given for a session, whether they hold or not, oldest first."""
+        order = (BYPASSES.c.created_at.desc(), BYPASSES.c.id.desc())
+        wanted = select(BYPASSES).where(BYPASSES.c.session_id == session_id).order_by(*order).limit(limit)
+        with self._reading() as connection:
+            return tuple(BYPASS.read(row) for row in reversed(connection.execute(wanted).mappings().all()))
 
     def held_bypasses(self, *, now: datetime | None = None) -> tuple[BypassRecord | Broken, ...]:
         """The bypasses that hold now, of all sessions."""
@@ -168,8 +176,8 @@ class Waiting(Calls):
         for request_id in due:
             try:
                 self.resolve_clarification(request_id, ClarificationState.EXPIRED, by=CLOCK)
-            except Conflict:
-                continue  # WHY: somebody was faster, and that is theirs to tell
+            except (Conflict, BrokenRow):
+                continue  # WHY: as for approvals
             expired.append(request_id)
         return expired
 
@@ -190,15 +198,22 @@ class Waiting(Calls):
             if done.rowcount == 0:
                 connection.execute(insert(NODES).values(id=node, started_at=now, seen_at=now))
 
-    def list_gone_nodes(self, gone: timedelta, *, but: str) -> list[str]:
-        """The processes that have not been heard of for so long, and whose end nobody has taken down."""
-        before = written_moment(self._clock() - gone)
-        wanted = select(NODES.c.id).where(NODES.c.ended_at.is_(None), NODES.c.id != but, NODES.c.seen_at <= before)
+    def list_gone_nodes(self, gone: timedelta | None, *, but: str) -> list[str]:
+        """The processes that have not been heard of for so long, and whose end nobody has taken down.
+
+        None stands for all but one, whatever the clock said when they were last heard of.
+        """
+        wanted = select(NODES.c.id).where(NODES.c.ended_at.is_(None), NODES.c.id != but)
+        if gone is not None:
+            wanted = wanted.where(NODES.c.seen_at <= written_moment(self._clock() - gone))
         with self._reading() as connection:
             return [str(row[0]) for row in connection.execute(wanted)]
 
     def end_node(self, node: str) -> None:
-        """Takes down that the process is gone: calls that it ran are interrupted, bypasses given through it end."""
+        """Takes down that the process is gone: calls that it ran are interrupted, bypasses given through it end.
+
+        Its turns stay as they are, for another process to claim.
+        """
         with self._changing(_NODE, "node.end", node) as change:
             now = written_moment(change.at)
             running = select(CALLS).where(CALLS.c.node == node, CALLS.c.state == CallState.RUNNING.value)
@@ -212,7 +227,7 @@ class Waiting(Calls):
             ended = self._end_bypasses(change, now, BYPASSES.c.node == node)
             change.connection.execute(update(NODES).where(NODES.c.id == node).values(ended_at=now))
             change.detail.clear()
-            change.detail.update(interrupted=interrupted, bypasses=ended)
+            change.detail.update(interrupted=interrupted, bypasses=ended, job_runs=interrupt_runs(change, node))
 
     @staticmethod
     def _end_bypasses(change: Change, now: str, *where: Any) -> int:

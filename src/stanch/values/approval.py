@@ -92,8 +92,9 @@ class ApprovalRecord:
     """A request for approval, as the person sees it.
 
     `targets` and `reason` are as every door writes them. `asked` names each ask that it shows, as `layer:code:rule`: an
-    approval is for these and no others. `diff` is what an edit would change, where it is one. `scripts` are files that
-    the call runs, with the digests of their content.
+    approval is for these and no others. `cwd` is where the call's relative paths and its commands start: a canonical
+    path. `diff` is what an edit would change, where it is one. `scripts` are files that the call runs, with the digests
+    of their content.
     """
 
     request_id: str
@@ -108,6 +109,7 @@ class ApprovalRecord:
     context_label: str
     reason: Mapping[str, Any]
     asked: tuple[str, ...]
+    cwd: str | None = None
     tool_category: Category | None = None
     mcp_server: str | None = None
     diff: str | None = None

@@ -17,6 +17,7 @@ from stanch.policy.document import Policy
 from stanch.policy.known_tools import tool_named
 from stanch.surfaces.console.showing import Line, as_json, diff_lines, has_odd, lines
 from stanch.values.approval import ApprovalRecord, BypassScope, ClarificationRecord
+from stanch.values.call import Category
 from stanch.values.records import Broken
 
 LONGEST_EDIT = 200_000
@@ -87,6 +88,7 @@ class Card:
     sentence: str
     rule: Rule | None
     layer: str
+    where: str
     command: list[Line]
     diff: list[Line]
     added: int
@@ -125,6 +127,7 @@ def card_of(approval: ApprovalRecord, policy: Policy) -> Card:
         sentence=str(reason.get("sentence", "")),
         rule=rule_of(reason.get("rule")),
         layer=str(reason.get("layer", "")).replace("_", " "),
+        where=approval.cwd or "",
         command=[line for name in commands for line in lines(_words(arguments[name]))],
         diff=diff,
         added=sum(line.kind == "add" for line in diff),
@@ -180,11 +183,12 @@ def rule_of(rule: Any) -> Rule | None:
 
 def _parts(approval: ApprovalRecord, *, is_command: bool) -> list[Part]:
     """The simple commands, each with the effects that follow it; or one part without a name."""
-    return parts_of([dict(target) for target in approval.targets], is_command=is_command)
+    targets = [dict(target) for target in approval.targets]
+    return parts_of(targets, approval.cwd or "", is_command=is_command)
 
 
-def parts_of(targets: list[dict[str, Any]], *, is_command: bool) -> list[Part]:
-    """The effects of a call, laid out by the simple command that has them."""
+def parts_of(targets: list[dict[str, Any]], where: str, *, is_command: bool) -> list[Part]:
+    """The effects of a call that starts in this directory, laid out by the simple command that has them."""
     parts: list[Part] = []
     for target in targets:
         word = _ANSWERS.get(target["effect"], "asks")
@@ -198,7 +202,7 @@ def parts_of(targets: list[dict[str, Any]], *, is_command: bool) -> list[Part]:
             continue  # nobody knows that it happens, and no rule says anything against it
         requested, path = target["requested"], target["path"]
         what = requested or path or target["subject"]
-        plain = not path or what in ("", path) or (".." not in what and path.endswith("/" + what.rstrip("/")))
+        plain = not path or what in ("", path) or path == f"{where.rstrip('/')}/{what.rstrip('/')}"
         touched = Touched(target["class"] or "call", what, "" if plain else path, effect, word)
         if touched not in parts[-1].touched:
             parts[-1].touched.append(touched)
@@ -207,11 +211,13 @@ def parts_of(targets: list[dict[str, Any]], *, is_command: bool) -> list[Part]:
 
 def scopes_of(approval: ApprovalRecord) -> list[Scope]:
     """What an approval for longer may answer for, the narrowest first."""
-    found = []
-    if approval.tool_category is not None:
-        found.append(Scope(BypassScope.CATEGORY.value, f"{approval.tool_category.value} calls"))
+    found, category = [], approval.tool_category
     if approval.mcp_server is not None:
         found.append(Scope(BypassScope.MCP_SERVER.value, f"calls of the MCP server {approval.mcp_server}"))
+    if category is Category.MCP:
+        found.append(Scope(BypassScope.CATEGORY.value, "calls of any MCP server"))
+    elif category is not None:
+        found.insert(0, Scope(BypassScope.CATEGORY.value, f"{category.value} calls"))
     found.append(Scope(BypassScope.ALL.value, "calls of any kind"))
     return found
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from starlette.responses import Response
 
@@ -21,10 +22,13 @@ from stanch.surfaces.console.failing import Refused, said_of, sentence
 from stanch.surfaces.console.guard import Asked, Said
 from stanch.surfaces.console.logins import SURFACE, Login
 from stanch.values.approval import ApprovalRecord, ApprovalState, BypassScope, ClarificationState
-from stanch.values.fault import BadCall, BadFields, Conflict, NotFound, StoreUnreadable
+from stanch.values.fault import BadCall, BadFields, BadInput, Conflict, NotFound, StoreUnreadable
 from stanch.values.records import Broken
 
+Shown = TypeVar("Shown")
 MOST_CARDS = 40
+MOST_TEXT = 1_000_000
+"""Characters after which no further card is shown, so that no agent makes a page that no browser can show."""
 MOST_SHOWN = 200
 FIFTEEN_MINUTES = 900
 _EDITED = "edit"
@@ -66,15 +70,30 @@ def cards(asked: Asked) -> Response:
 def _waiting(service: Service) -> dict[str, Any]:
     waiting: Waiting = service.inbox.list(limit=MOST_CARDS)
     rows = (*waiting.approvals.items, *waiting.clarifications.items)
-    approvals = [one for one in waiting.approvals.items if isinstance(one, ApprovalRecord)]
-    questions = [one for one in waiting.clarifications.items if not isinstance(one, Broken)]
+    approvals = (card_of(one, service.policy) for one in waiting.approvals.items if isinstance(one, ApprovalRecord))
+    asked = (question_card(one) for one in waiting.clarifications.items if not isinstance(one, Broken))
+    cards = _at_most(approvals, lambda card: len(card.json))
+    questions = _at_most(asked, lambda card: sum(len(line.text) for line in card.question))
+    broken = [broken_words(one) for one in rows if isinstance(one, Broken)]
     return {
         "total": waiting.total,
-        "further": waiting.total - len(rows),
-        "cards": [card_of(one, service.policy) for one in approvals],
-        "questions": [question_card(one) for one in questions],
-        "broken": [broken_words(one) for one in rows if isinstance(one, Broken)],
+        "further": waiting.total - len(cards) - len(questions) - len(broken),
+        "cards": cards,
+        "questions": questions,
+        "broken": broken,
     }
+
+
+def _at_most(cards: Iterable[Shown], length: Callable[[Shown], int]) -> list[Shown]:
+    """The first card, and those after it until they are too long together."""
+    found: list[Shown] = []
+    left = MOST_TEXT
+    for card in cards:
+        left -= length(card)
+        if found and left < 0:
+            break
+        found.append(card)
+    return found
 
 
 # --- answers ---------------------------------------------------------------------------------------------------------
@@ -88,7 +107,7 @@ def answer(asked: Asked) -> Response:
     except Conflict as why:
         if isinstance(why, EditRefused):
             return _not_edited(asked, request_id, [f"The edited call is refused. {sentence(why)}"])
-        return _too_late(asked, request_id, action, why)
+        return _too_late(asked, request_id, why)
     except (BadFields, BadCall) as why:
         if action == _EDITED:
             fields = why.fields if isinstance(why, BadFields) else (("arguments", sentence(why)),)
@@ -99,15 +118,23 @@ def answer(asked: Asked) -> Response:
 
 def _answered(asked: Asked, request_id: str, action: str) -> Resolved:
     approving, by = asked.service.approving, asked.login.by
-    note = asked.get("note").strip() or None
+    note, answer = asked.get("note").strip() or None, _digest(asked, request_id)
     if action == "reject":
-        return approving.reject(request_id, note=note, by=by)
+        return approving.reject(request_id, note=note, answer=answer, by=by)
     if action not in _BYPASSES:
         raise Refused(400, "This is no answer that the inbox knows.")
     seconds = _BYPASSES[action]
     bypass = None if seconds is None else BypassWish(seconds, _scope(asked), bool(asked.get("include_subagents")))
     edit = Edit(arguments=_arguments(asked.get("arguments"))) if action == _EDITED else None
-    return approving.approve(request_id, note=note, edit=edit, bypass=bypass, by=by)
+    return approving.approve(request_id, note=note, edit=edit, bypass=bypass, answer=answer, by=by)
+
+
+def _digest(asked: Asked, request_id: str) -> str:
+    """The digest of an answer with all that its form said, of whom it is, and to what: by it a repetition is known."""
+    who = asked.login.caller.principal
+    said = {name: values for name, values in asked.fields.items() if name != "key"}
+    whole = json.dumps([SURFACE, who.kind.value, who.id, request_id, said], sort_keys=True)
+    return hashlib.sha256(whole.encode()).hexdigest()
 
 
 def _scope(asked: Asked) -> BypassScope:
@@ -124,8 +151,10 @@ def _arguments(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as why:
         message = f"This is no JSON: {why.msg}, at line {why.lineno}, column {why.colno}."
         raise BadFields(("arguments", message)) from None
+    except BadInput as why:
+        raise BadFields(("arguments", f"These arguments cannot be used: {why}.")) from None
     except (ValueError, RecursionError) as why:
-        message = "it is nested too deeply" if isinstance(why, RecursionError) else str(why)
+        message = "they are nested too deeply" if isinstance(why, RecursionError) else "a number in them is too long"
         raise BadFields(("arguments", f"These arguments cannot be used: {message}.")) from None
     if not isinstance(value, dict):
         raise BadFields(("arguments", "The arguments have to be a JSON object: { … }."))
@@ -135,12 +164,12 @@ def _arguments(text: str) -> dict[str, Any]:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name stands in them twice")
+        raise BadInput("a name stands in them twice")
     return found
 
 
 def _no_number(word: str) -> Any:
-    raise ValueError(f"{word} is no number of JSON")
+    raise BadInput(f"{word} is no number of JSON")
 
 
 # --- what is told ----------------------------------------------------------------------------------------------------
@@ -164,15 +193,9 @@ def _success(done: Resolved, action: str) -> Said:
     return Said(request_id, "allow", text)
 
 
-def _too_late(asked: Asked, request_id: str, action: str, why: Conflict) -> Response:
-    """Somebody answered before: this very form a moment ago, which is no mistake, or another one."""
-    approval = asked.service.inbox.approval(request_id)
-    wanted = ApprovalState.REJECTED if action == "reject" else ApprovalState.APPROVED
-    mine = approval.resolved_by == asked.login.who and approval.surface == SURFACE
-    if mine and approval.state is wanted:
-        word = "rejected" if wanted is ApprovalState.REJECTED else "approved"
-        tone = "deny" if wanted is ApprovalState.REJECTED else "allow"
-        return _told(asked, request_id, [Said(request_id, tone, f"You {word} a call of {approval.tool_name}.")])
+def _too_late(asked: Asked, request_id: str, why: Conflict) -> Response:
+    """Somebody answered before, perhaps this person in another way. The very same form once more is no conflict."""
+    approval = asked.service.inbox.resolution(request_id)
     if approval.state is ApprovalState.OPEN:
         return _told(asked, request_id, [Said(request_id, "ask", sentence(why))], status=409)
     told = _outcome(approval, asked.login)

@@ -19,6 +19,7 @@ MOST_LINES = 2_000
 MOST_CHARACTERS = 200_000
 # So many empty lines in a row are shown as they are; more could push what comes after them out of sight.
 _EMPTY = 3
+_MORE = "more than is shown here; `stanch inbox list --json` prints all of it"
 _MARK = Markup('<span class="odd" title="{}">{}</span>')
 
 
@@ -69,6 +70,8 @@ def _diff_lines(rows: list[str], is_patch: bool) -> Iterator[Line]:
         elif row.startswith("@@"):
             in_hunk = True
             yield Line("at", _line(row))
+        elif row.startswith("…") and not is_patch:
+            yield Line("note", _line(row))  # what `app.diffs` says itself: a line of a diff has a sign before it
         elif not in_hunk:
             yield Line("file", _line(row))
         else:
@@ -94,10 +97,10 @@ def _bounded(text: str, found: Iterator[Line]) -> list[Line]:
         empty = 0
         kept.append(line)
         if len(kept) >= MOST_LINES:
-            kept.append(_note("more than is shown here; the arguments hold all of it"))
+            kept.append(_note(_MORE))
             return kept
     if len(text) > MOST_CHARACTERS:
-        kept.append(_note("more than is shown here; the arguments hold all of it"))
+        kept.append(_note(_MORE))
     return kept
 
 
