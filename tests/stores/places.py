@@ -28,6 +28,11 @@ TABLES = (
     "scheduled_jobs",
     "tokens",
     "audit",
+    "nodes",
+    "turns",
+    "messages",
+    "call_results",
+    "job_runs",
 )
 
 

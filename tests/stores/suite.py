@@ -13,10 +13,13 @@ from tests.stores.suite_audit import AuditLaws
 from tests.stores.suite_broken import BrokenRows
 from tests.stores.suite_calls import Calls
 from tests.stores.suite_changes import Changes
+from tests.stores.suite_job_runs import JobRuns
+from tests.stores.suite_messages import Conversations
 from tests.stores.suite_nouns import Nouns
 from tests.stores.suite_start import Starting
+from tests.stores.suite_turns import Turns
 from tests.stores.suite_watch import Watching
 
 
-class StoreSuite(Nouns, Changes, AuditLaws, BrokenRows, Calls, Starting, Watching):
+class StoreSuite(Nouns, Changes, AuditLaws, BrokenRows, Calls, Conversations, Turns, JobRuns, Starting, Watching):
     """Inherit it under a name that begins with `Test`, and give it a fixture `place`."""

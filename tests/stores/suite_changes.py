@@ -6,6 +6,7 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,12 +15,15 @@ from stanch.storage.store import Store
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
 from stanch.values.fault import BadInput, Conflict, Fault, StoreUnreadable
+from stanch.values.message import Message, Role, Text
 from stanch.values.records import Actor, AuditRecord, Broken, RuleFields
+from stanch.values.turn import JobRunState, TurnProblem, TurnState
 from tests.stores.opened import OnAStore
 from tests.stores.places import BY, PERSON, Place, all_of, new_session, together
 
 RULE = RuleFields(tool_pattern="read_file", action=Effect.ALLOW)
 CANARY = "tok_5cz81qkd"
+DUE = datetime(2026, 5, 4, 9, tzinfo=UTC)
 
 
 def changes(store: Store) -> dict[str, Callable[[Actor], Any]]:
@@ -31,6 +35,12 @@ def changes(store: Store) -> dict[str, Callable[[Actor], Any]]:
     session = new_session(store)
     token = store.create_token(name="t", principal=PERSON, by=BY).record
     store.create_group("spare", name="", by=BY)
+    chat, running, stopping = (new_session(store).id for _ in range(3))
+    turn, stopped = (store.begin_turn(one, "n1", by=BY).id for one in (running, stopping))
+    for due in (DUE, DUE.replace(hour=10)):
+        store.claim_job_run(job.id, due, "n1")
+    prompt = Message(Role.USER, (Text(CANARY),))
+    problem = TurnProblem("failed", CANARY)
     context, text = RunContext(None, (CANARY,)), CANARY
     job_fields: dict[str, Any] = {"name": text, "cron": "* * * * *", "prompt": text, "agent_id": "a"}
     return {
@@ -45,6 +55,14 @@ def changes(store: Store) -> dict[str, Callable[[Actor], Any]]:
         "session.set_run_context": lambda by: store.set_run_context(session.id, context, by=by),
         "session.set_model": lambda by: store.set_model(session.id, "m", by=by),
         "session.end": lambda by: store.end_session(session.id, by=by),
+        "turn.begin": lambda by: store.begin_turn(chat, "n1", (prompt,), by=by),
+        "turn.failed": lambda by: store.end_turn(turn, TurnState.FAILED, problem, by=by),
+        "turn.stopped": lambda by: store.stop_turn(stopped, by=by),
+        "job.claim": lambda by: store.claim_job_run(job.id, DUE.replace(hour=11), "n1", by=by),
+        "job.start": lambda by: store.start_job_run(job.id, DUE, chat, by=by),
+        "job.completed": lambda by: store.end_job_run(
+            job.id, DUE.replace(hour=10), JobRunState.COMPLETED, CANARY, by=by
+        ),
         "project.create": lambda by: store.create_project(name=text, run_context=context, by=by),
         "project.update": lambda by: store.update_project(
             project.id, name=text, description=text, directory=None, grant_tree=False, by=by

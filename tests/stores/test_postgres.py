@@ -11,7 +11,8 @@ from stanch.storage.store import Store
 from stanch.values.fault import StoreUnreadable
 from tests.stores.places import BY, Place, PostgresqlPlace, new_session
 from tests.stores.suite import StoreSuite
-from tests.stores.suite_watch import heard
+from tests.stores.suite_messages import said
+from tests.stores.suite_watch import heard, until
 
 TERMINATE = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -31,6 +32,14 @@ class TestPostgresql(StoreSuite):
             self.wait_for_an_ear(watch.ring, revisions, store)
             new_session(store)
             heard(revisions, store.revision(), seconds=1.0)
+
+    def test_a_notice_of_messages_reaches_another_node_at_once(self, store: Store, other: Store, place: Place) -> None:
+        session, numbers = new_session(store).id, queue.Queue[int]()
+        with other.watch_messages(numbers.put, interval=1000):
+            until(lambda: place.rows(f"{LISTENING} AND query LIKE '%messages'") == [(1,)])
+            for _ in range(3):
+                store.add_message(session, said("a"))
+                heard(numbers, store.newest_message(), seconds=1.0)
 
     def test_the_ear_comes_back_after_it_was_cut_off(self, store: Store, other: Store, place: Place) -> None:
         revisions: queue.Queue[int] = queue.Queue()

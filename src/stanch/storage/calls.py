@@ -22,6 +22,7 @@ from stanch.storage.approval_nouns import (
     bypass_columns,
     bypass_detail,
     call_columns,
+    call_part,
 )
 from stanch.storage.nouns import SESSION
 from stanch.storage.pages import page_of
@@ -29,7 +30,7 @@ from stanch.storage.rows import written_json, written_moment
 from stanch.storage.schema import APPROVALS, CALLS
 from stanch.storage.transactions import Change, Transactions, find
 from stanch.values.approval import ApprovalRecord, ApprovalState, BypassRecord, CallRecord, CallState
-from stanch.values.fault import Conflict, quoted
+from stanch.values.fault import BrokenRow, Conflict, quoted
 from stanch.values.records import Actor, Broken, Page
 
 CLOCK = Actor("stanch", "clock")
@@ -55,6 +56,18 @@ class Calls(Transactions):
         """The call. Raises `NotFound`, and `BrokenRow`."""
         with self._reading() as connection:
             return CALL.readable(find(connection, CALL, call_id))
+
+    def find_call(self, session_id: str, tool_call_id: str) -> CallRecord | None:
+        """The newest call of the session that its agent knows by this id; None where there is none."""
+        wanted = (
+            select(CALLS)
+            .where(CALLS.c.session_id == session_id, CALLS.c.tool_call_id == tool_call_id)
+            .order_by(CALLS.c.created_at.desc(), CALLS.c.id.desc())
+            .limit(1)
+        )
+        with self._reading() as connection:
+            row = connection.execute(wanted).mappings().first()
+        return None if row is None else CALL.readable(row)
 
     def list_calls(
         self,
@@ -142,7 +155,6 @@ class Calls(Transactions):
         """The approval, resolved, and its call. `edited` is the approval as the person changed the call.
 
         `answer` is a digest of all that was answered, by which a repetition is known.
-
         Raises `NotFound`, and `Conflict`, which names who resolved it, where it is not open any more, or has expired.
         """
         move = {
@@ -160,10 +172,7 @@ class Calls(Transactions):
             columns: dict[str, Any] = _resolved(change, to, by, note)
             extra: dict[str, Any] = {}
             if edited is not None:
-                new = approval_columns(edited)
-                columns |= {
-                    key: new[key] for key in ("tool_name", "arguments", "targets", "fingerprint", "scripts", "diff")
-                }
+                columns |= (new := call_part(edited))
                 extra = {"tool": edited.tool_name, "arguments": new["arguments"], "edited": 1}
                 change.detail["edited"] = True
             resolved = change.replace(APPROVAL, request_id, columns)
@@ -204,8 +213,8 @@ class Calls(Transactions):
         for request_id in due:
             try:
                 self.resolve_approval(request_id, ApprovalState.EXPIRED, reason=EXPIRED, by=CLOCK, now=moment)
-            except Conflict:
-                continue  # WHY: somebody was faster, and that is theirs to tell
+            except (Conflict, BrokenRow):
+                continue  # WHY: somebody was faster, and that is theirs to tell; a broken row is listed
             expired.append(request_id)
         return expired
 

@@ -15,15 +15,14 @@ import psycopg
 from sqlalchemy import URL
 
 from stanch.storage.engine import LOCK_SECONDS
-from stanch.storage.transactions import CHANNEL
 
 
 class Ear:
-    """A thread with a connection of its own that calls `ring` on each notice, and after each new connection."""
+    """A thread with a connection of its own that rings on each notice of a channel, and after each new connection."""
 
-    def __init__(self, url: URL, ring: Callable[[], None], retry: float) -> None:
+    def __init__(self, url: URL, channel: str, ring: Callable[[], None], retry: float) -> None:
         self._address = url.set(drivername="postgresql").render_as_string(hide_password=False)
-        self._ring, self._retry = ring, retry
+        self._channel, self._ring, self._retry = channel, ring, retry
         self._stopped = threading.Event()
         self._woken, self._wake = socket.socketpair()
         self._thread = threading.Thread(target=self._run, name="stanch-listen", daemon=True)
@@ -53,7 +52,7 @@ class Ear:
             psycopg.connect(self._address, autocommit=True, connect_timeout=LOCK_SECONDS) as connection,
             selectors.DefaultSelector() as selector,
         ):
-            connection.execute(f"LISTEN {CHANNEL}")
+            connection.execute(f"LISTEN {self._channel}")
             self._ring()
             selector.register(self._woken, selectors.EVENT_READ)
             selector.register(connection, selectors.EVENT_READ)

@@ -130,13 +130,16 @@ class Fields:
             raise Unread(name, f"is no run context: {message}")
         return context_of(value)
 
-    def json(self, name: str) -> Any:
-        """What a column holds as JSON, in which no key stands twice."""
+    def json(self, name: str, *, checked: bool = True) -> Any:
+        """What a column holds as JSON, in which no key stands twice.
+
+        `checked`: it can be repeated. Whoever leaves that out looks through all of it himself.
+        """
         try:
             value = json.loads(self.text(name), object_pairs_hook=_once, parse_constant=_no_number)
         except (ValueError, RecursionError):
             raise Unread(name, "is no JSON, or has a key twice") from None
-        if not _is_repeatable(value, DEEPEST):
+        if checked and not _is_repeatable(value, DEEPEST):
             raise Unread(name, "is no JSON that can be repeated: it holds what is no text or no number, or is too deep")
         return value
 

@@ -188,6 +188,7 @@ APPROVALS = Table(
     Column("tool_call_id", Text, nullable=False),
     Column("tool_name", Text, nullable=False),
     Column("arguments", Text, nullable=False),
+    Column("cwd", Text),
     Column("targets", Text, nullable=False),
     Column("agent_id", KEY, nullable=False),
     Column("source", Text, nullable=False),

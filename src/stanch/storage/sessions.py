@@ -16,6 +16,7 @@ from stanch.storage.pages import page_of
 from stanch.storage.rows import context_places, principal_columns, written_context, written_moment
 from stanch.storage.schema import SESSIONS, TICKETS
 from stanch.storage.transactions import Change, Transactions, find
+from stanch.storage.turns import stop_turns
 from stanch.storage.waiting_end import end_waiting
 from stanch.values.context import RunContext
 from stanch.values.fault import BadInput, Conflict, quoted
@@ -143,14 +144,16 @@ class Sessions(Transactions):
             return change.replace(SESSION, session_id, {"model": model})
 
     def end_session(self, session_id: str, *, by: Actor) -> SessionRecord:
-        """The session, ended, with whatever of it waits for a person, and its bypasses.
+        """The session, ended, with whatever of it waits for a person, its bypasses, and its turn.
 
         Raises `NotFound`, and `Conflict` where it has ended before.
         """
         with self._changing(by, "session.end", session_id) as change:
             _going_on(change, session_id)
-            change.detail.update(end_waiting(change, session_id, by))
-            return change.replace(SESSION, session_id, {"ended_at": written_moment(change.at)})
+            # WHY first: whoever adds messages holds the session before its turn.
+            ended = change.replace(SESSION, session_id, {"ended_at": written_moment(change.at)})
+            change.detail.update(end_waiting(change, session_id, by), turns=stop_turns(change, session_id))
+            return ended
 
 
 def _going_on(change: Change, session_id: str) -> None:

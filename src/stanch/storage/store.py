@@ -1,11 +1,11 @@
 """The one store behind every door, on SQLite or PostgreSQL.
 
 Settles how a store is opened, brought up to date, watched and closed. Does not settle how each noun is kept (`groups`,
-`rules`, `sessions`, `projects`, `tickets`, `jobs`, `tokens`, `audit`).
+`rules`, `sessions`, `messages`, `turns`, `projects`, `tickets`, `jobs`, `tokens`, `audit`).
 
 Every method may be called from any thread, and blocks. Every method may raise `StoreUnreadable`: no failure of the
 database is ever an empty answer. Every change is one transaction with its audit row and a new revision; one that is
-refused, or fails, changes nothing.
+refused, or fails, changes nothing. Messages alone have no audit row: they are never changed.
 """
 
 from __future__ import annotations
@@ -20,23 +20,29 @@ from stanch.storage.audit import Audit
 from stanch.storage.causes import translated
 from stanch.storage.engine import WRITES, engine_for, has_file, make_file, url_of
 from stanch.storage.groups import Groups
+from stanch.storage.job_runs import JobRuns
 from stanch.storage.jobs import Jobs
 from stanch.storage.listening import Ear
+from stanch.storage.messages import MESSAGES_CHANNEL
 from stanch.storage.migrating import bring_up_to_date, missing
 from stanch.storage.projects import Projects
 from stanch.storage.rules import Rules
 from stanch.storage.sessions import Sessions
 from stanch.storage.telling import Telling
 from stanch.storage.tickets import Tickets
+from stanch.storage.tier_answers import TierAnswers
 from stanch.storage.tokens import Tokens
-from stanch.storage.transactions import state_of
+from stanch.storage.transactions import CHANNEL, state_of
+from stanch.storage.turns import Turns
 from stanch.storage.waiting import Waiting
 from stanch.storage.watching import Watch
 from stanch.values.fault import StoreUnreadable
 from stanch.values.records import Readiness
 
 
-class Store(Groups, Rules, Sessions, Projects, Tickets, Jobs, Tokens, Audit, Waiting, Telling):
+class Store(
+    Groups, Rules, Sessions, Projects, Tickets, Jobs, Tokens, Audit, Waiting, Telling, Turns, JobRuns, TierAnswers
+):
     """What is kept between calls. Made by `Store.open`."""
 
     def __init__(self, url: URL, clock: Callable[[], datetime] | None = None) -> None:
@@ -106,9 +112,19 @@ class Store(Groups, Rules, Sessions, Projects, Tickets, Jobs, Tokens, Audit, Wai
         Several changes may make one call. A revision is told within `interval` seconds; on PostgreSQL, and for changes
         through this very object, at once. The first call is for the first change after this method returned.
         """
-        watch = Watch(self.revision, callback, interval)
+        return self._watch(self.revision, CHANNEL, callback, interval)
+
+    def watch_messages(self, callback: Callable[[int], None], *, interval: float = 0.5) -> Watch:
+        """Calls `callback` with the number of the newest message whenever there is one, as `watch` does for changes.
+
+        `moved_since` says whose messages these are.
+        """
+        return self._watch(self.newest_message, MESSAGES_CHANNEL, callback, interval)
+
+    def _watch(self, read: Callable[[], int], channel: str, callback: Callable[[int], None], interval: float) -> Watch:
+        watch = Watch(read, callback, interval)
         if self._url.drivername != "sqlite":
-            watch.at_end(Ear(self._url, watch.ring, interval).stop)
+            watch.at_end(Ear(self._url, channel, watch.ring, interval).stop)
         with self._watching:
             self._watches = [one for one in self._watches if one.running] + [watch]
         if self._closed.is_set():

@@ -138,12 +138,16 @@ class Transactions:
             raise StoreUnreadable("the store cannot be used: it was closed")
 
 
-def find(connection: Connection, noun: Noun[Any], key: str | int, *also: Condition) -> RowMapping:
-    """The row with this key, whether or not it can be read. Raises `NotFound`."""
+def find(connection: Connection, noun: Noun[Any], key: str | int, *also: Condition, held: bool = False) -> RowMapping:
+    """The row with this key, whether or not it can be read. `held`: nobody changes it until the transaction ends.
+
+    Raises `NotFound`.
+    """
     possible = is_storable(key) if isinstance(key, str) else abs(key) <= LARGEST_ID
     row = None
     if possible:
-        row = connection.execute(select(noun.table).where(noun.key == key, *also)).mappings().first()
+        wanted = select(noun.table).where(noun.key == key, *also)
+        row = connection.execute(wanted.with_for_update(read=True) if held else wanted).mappings().first()
     if row is None:
         raise NotFound(noun.kind, str(key))
     return row

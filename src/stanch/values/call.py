@@ -83,7 +83,8 @@ class CallEffect(NamedTuple):
     `cls` is None only for a call that has no effects, which is judged once by its tool's name. `stamp` is None where
     the effect touches no path. `subject` is what a person is told the effect touches. `below` is set where the effect
     reaches all that lies below a directory. `command` is the simple command that the effect runs or, where `found` is
-    set, the one that was found to have it; `runs`: the command runs the file that it reads, as a script.
+    set, the one that was found to have it; `runs`: the command runs the file that it reads, as a script. `places` are
+    the directories that an execution may take place in; none, or one without a path: it may be any.
     """
 
     cls: EffectClass | None
@@ -94,6 +95,7 @@ class CallEffect(NamedTuple):
     below: Below | None = None
     found: Weight | None = None
     runs: bool = False
+    places: tuple[Stamp, ...] = ()
 
 
 class JudgedCall(NamedTuple):

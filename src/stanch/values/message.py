@@ -3,6 +3,7 @@
 Settles the records. Does not settle how other programs spell them (`tiers.dialects`), where a mark comes from
 (`tiers.tags`), nor what another model may see of them (`tiers.history`).
 INVARIANT: nothing here is ever changed; whoever sends a message in another shape makes another message.
+A message knows its marks: one text for each thing that a filter has to look up before it lets the message pass.
 """
 
 from __future__ import annotations
@@ -10,10 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def _nothing() -> Mapping[str, Any]:
+    """WHY a function: Python 3.11 takes a mapping that is to be read only for one that may change."""
+    return NOTHING
 
 
 class Role(StrEnum):
@@ -59,7 +66,7 @@ class Text:
 
     text: str = field(repr=False)
     tags: Tags = ()
-    extra: Mapping[str, Any] = field(default=NOTHING, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=_nothing, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class Reasoning:
     text: str = field(repr=False)
     signature: str | None = field(default=None, repr=False)
     tags: Tags = ()
-    extra: Mapping[str, Any] = field(default=NOTHING, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=_nothing, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +86,7 @@ class Fragment:
     text: str = field(repr=False)
     name: str = ""
     tags: Tags = ()
-    extra: Mapping[str, Any] = field(default=NOTHING, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=_nothing, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ class File:
     url: str | None = field(default=None, repr=False)
     name: str | None = None
     tags: Tags = ()
-    extra: Mapping[str, Any] = field(default=NOTHING, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=_nothing, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,7 @@ class Call:
     tool: str
     arguments: Mapping[str, Any] | str = field(repr=False)
     tags: Tags = ()
-    extra: Mapping[str, Any] = field(default=NOTHING, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=_nothing, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +121,7 @@ class Result:
     tool: str = ""
     failed: bool = False
     tags: Tags = ()
-    extra: Mapping[str, Any] = field(default=NOTHING, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=_nothing, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ class Opaque:
     kind: str
     data: Mapping[str, Any] = field(repr=False)
     tags: Tags = ()
-    extra: Mapping[str, Any] = field(default=NOTHING, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=_nothing, repr=False)
 
 
 Part: TypeAlias = Text | Reasoning | Fragment | File | Call | Result | Opaque
@@ -132,13 +139,127 @@ Part: TypeAlias = Text | Reasoning | Fragment | File | Call | Result | Opaque
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `id` is its keeper's, empty where nobody keeps it. `model` made it, as `provider/model`."""
+    """One message. `id` is its keeper's, empty where nobody keeps it. `model` made it, as `provider/model`.
+
+    Two things are worked out from the rest. `marks`: see `mark_of` and `signer_mark`. `plain`: it is one text or one
+    result, with nothing besides, and its marks are the names of its tags, each of which is on all of it.
+    """
 
     role: Role
     parts: tuple[Part, ...]
     id: str = ""
     model: str | None = None
-    extra: Mapping[str, Any] = field(default=NOTHING, repr=False)
+    extra: Mapping[str, Any] = field(default_factory=_nothing, repr=False)
+    marks: frozenset[str] = field(init=False, repr=False, compare=False)
+    plain: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "marks", _marks(self.parts, self.model))
+        object.__setattr__(self, "plain", len(self.parts) == 1 and not self.extra and _is_plain(self.parts[0]))
+
+
+def mark_of(tag: SourceTag) -> str:
+    """A text that two tags share only where whoever may see the one may see the other; the span does not count."""
+    name = tag.name
+    if tag.origin is Origin.PATH and name.startswith("/"):
+        return name
+    return repr((tag.origin.value, name, tag.below, tag.all_below))
+
+
+def signer_mark(model: str | None) -> str:
+    """The mark of a message that holds reasoning which only its signer can verify. It is the mark of no tag."""
+    return f"signed {model or ''}"
+
+
+def is_signed(part: Reasoning) -> bool:
+    """True for reasoning that comes with a proof, or that its provider keeps under an id."""
+    return part.signature is not None or bool(part.extra.get("id"))
+
+
+def _is_plain(part: Part) -> bool:
+    if part.extra or not isinstance(part, (Text, Result)):
+        return False
+    if isinstance(part, Result) and not all(isinstance(one, Text) and not one.tags for one in part.content):
+        return False
+    return all(tag.span is None and tag.origin is Origin.PATH and tag.name[:1] == "/" for tag in part.tags)
+
+
+def _marks(parts: tuple[Part, ...], model: str | None) -> frozenset[str]:
+    found: list[str] = []
+    for part in parts:
+        if part.tags:
+            found += map(mark_of, part.tags)
+        if isinstance(part, Result):
+            found += [mark_of(tag) for one in part.content if one.tags for tag in one.tags]
+        elif isinstance(part, Reasoning) and is_signed(part):
+            found.append(signer_mark(model))
+    # WHY one set for many messages: a filter goes through all of them, and what it has just seen is quick to reach.
+    return _one(found[0]) if len(found) == 1 else frozenset(found)
+
+
+class _Draft:
+    """A message that is being made: the slots of `Message`, before they can no longer be set.
+
+    WHY: to set seven slots of a frozen class takes three times as long, and a filter makes many messages at once.
+    """
+
+    __slots__ = ("extra", "id", "marks", "model", "parts", "plain", "role")
+
+
+class _ResultDraft:
+    __slots__ = ("call_id", "content", "extra", "failed", "tags", "tool")
+
+
+class _TextDraft:
+    __slots__ = ("extra", "tags", "text")
+
+
+_NO_MARKS: frozenset[str] = frozenset()
+
+
+def bare(message: Message, part: tuple[Part]) -> Message:
+    """The message with another part, a text or a result without a tag in it, and with nothing besides."""
+    made: Any = _Draft()
+    made.role = message.role
+    made.parts = part
+    made.id = message.id
+    made.model = message.model
+    made.extra = NOTHING
+    made.marks = _NO_MARKS
+    made.plain = True
+    made.__class__ = Message
+    done: Message = made
+    return done
+
+
+def bare_result(result: Result, content: tuple[Text | File | Opaque, ...]) -> Result:
+    """The result with another content, no tags, and nothing besides."""
+    made: Any = _ResultDraft()
+    made.call_id = result.call_id
+    made.content = content
+    made.tool = result.tool
+    made.failed = result.failed
+    made.tags = ()
+    made.extra = NOTHING
+    made.__class__ = Result
+    done: Result = made
+    return done
+
+
+def bare_text(text: str) -> Text:
+    """A text without tags, and with nothing besides."""
+    made: Any = _TextDraft()
+    made.text = text
+    made.tags = ()
+    made.extra = NOTHING
+    made.__class__ = Text
+    done: Text = made
+    return done
+
+
+@lru_cache(maxsize=1 << 14)
+def _one(mark: str) -> frozenset[str]:
+    return frozenset((mark,))
 
 
 __all__ = [
@@ -156,4 +277,10 @@ __all__ = [
     "SourceTag",
     "Tags",
     "Text",
+    "bare",
+    "bare_result",
+    "bare_text",
+    "is_signed",
+    "mark_of",
+    "signer_mark",
 ]
