@@ -17,6 +17,7 @@ from stanch.app.turns import Turn, Turns
 from stanch.gate.relax import Bypass
 from stanch.paths.grants import BadGrant
 from stanch.storage.store import Store
+from stanch.tiers.answers import NO_ANSWERS, Answers
 from stanch.values.approval import BypassRecord, BypassScope
 from stanch.values.context import RunContext
 from stanch.values.decision import Decision
@@ -43,6 +44,14 @@ class Answered(NamedTuple):
 
     session: Session
     decision: Decision
+
+
+class Kin(NamedTuple):
+    """One session of a line: its id, the engine's session for it, and the bypasses that hold for calls of the line."""
+
+    session_id: str
+    session: Session
+    bypasses: Sequence[Bypass]
 
 
 class Asking:
@@ -105,6 +114,16 @@ class Asking:
         `stored` raises.
         """
         found: list[Answered] = []
+        for _, session, bypasses in self.lineage(session_id):
+            decision = session.check(tool, arguments, call_id=call_id, trace=trace, cwd=cwd, bypasses=bypasses)
+            if not found:
+                # The call's paths start where the session works, whoever judges them.
+                cwd = where(session, cwd)
+            found.append(Answered(session, decision))
+        return found
+
+    def lineage(self, session_id: str) -> list[Kin]:
+        """The session itself, then its ancestors, each as the engine has it. Raises what `stored` raises."""
         lineage = [*self._line_of(self._live.engine, session_id)]
         bypasses = [
             bypass
@@ -112,13 +131,7 @@ class Asking:
             for bypass, shared in self._bypasses(one)
             if shared or not place
         ]
-        for _, session in lineage:
-            decision = session.check(tool, arguments, call_id=call_id, trace=trace, cwd=cwd, bypasses=bypasses)
-            if not found:
-                # The call's paths start where the session works, whoever judges them.
-                cwd = _where(session, cwd)
-            found.append(Answered(session, decision))
-        return found
+        return [Kin(one, session, bypasses) for one, session in lineage]
 
     def _bypasses(self, session_id: str) -> list[tuple[Bypass, bool]]:
         """The bypasses of one session that hold now, each with whether they hold for its subagents too."""
@@ -138,7 +151,7 @@ class Asking:
         self._turns.forget(session_id)
         turn = Turn(session_id, self._contexts.now(record))
         try:
-            turn.bound(self._live.engine, record.agent_id, record.source, record.model)
+            turn.bound(self._live.engine, record.agent_id, record.source, record.model, self.answers(record))
         except BadGrant as why:
             raise BadContext(f"a grant of the session's context cannot be used: {why}") from None
         self._turns.begin(turn)
@@ -147,7 +160,11 @@ class Asking:
     def bound(self, turn: Turn) -> Session:
         """The engine's session for a turn. Raises what `turn` raises."""
         record = self._going_on(turn.session_id)
-        return turn.bound(self._live.engine, record.agent_id, record.source, record.model)
+        return turn.bound(self._live.engine, record.agent_id, record.source, record.model, self.answers(record))
+
+    def answers(self, record: SessionRecord) -> Answers:
+        """What persons have answered in the session where the tier of its model asks. Raises `BrokenRow`."""
+        return NO_ANSWERS if record.model is None else Answers(self._store.tier_answers(record.id))
 
     def _going_on(self, session_id: str) -> SessionRecord:
         record = self._store.get_session(session_id)
@@ -179,13 +196,15 @@ class Asking:
         try:
             turn = self._turns.of(record.id) or Turn(record.id, self._contexts.now(record))
             context = turn.context
-            return turn.bound(engine, record.agent_id, record.source, record.model)
+            return turn.bound(engine, record.agent_id, record.source, record.model, self.answers(record))
         except StoreUnreadable as why:
             unreadable = str(why)
         except (BadContext, BadGrant) as why:
             unreadable = f"the context of the session is of no use: {why}"
         group, directory = (None, None) if context is None else (context.security_group, context.working_directory)
-        refusing = partial(engine.session, agent=record.agent_id, source=record.source, unreadable=unreadable)
+        refusing = partial(
+            engine.session, agent=record.agent_id, source=record.source, model=record.model, unreadable=unreadable
+        )
         try:
             return refusing(context=RunContext(group, working_directory=directory))
         except BadContext:
@@ -218,7 +237,8 @@ def _bypass(record: BypassRecord) -> Bypass:
     )
 
 
-def _where(session: Session, cwd: str | None) -> str:
+def where(session: Session, cwd: str | None) -> str:
+    """Where a call of the session starts that names this directory, or none: a canonical path."""
     base = session.context.effective_working_dir()
     return base if cwd is None else session.engine.canonicaliser.stamp(cwd, base).path
 

@@ -38,8 +38,8 @@ from stanch.values.records import Actor, Broken
 START = datetime(2100, 1, 1, tzinfo=UTC)
 DOOR = "case"
 AGENT = Actor("agent", DOOR)
-SESSION_KEYS = ("agent", "source", "context", "approver", "parent")
-UNUSED = ("group", "cwd", "model", "layers", "bypass", "store")
+SESSION_KEYS = ("agent", "source", "context", "model", "approver", "parent")
+UNUSED = ("group", "cwd", "also", "answers", "layers", "bypass", "store")
 MOST_LISTED = 200
 
 
@@ -96,7 +96,7 @@ class _World:
     def open_sessions(self) -> None:
         """The sessions of the case; one named `main` where it names none. Raises `BadInput`."""
         given = self._place.mapped(self._place.case.given)
-        main = {key: given[key] for key in ("agent", "source", "context") if key in given}
+        main = {key: given[key] for key in ("agent", "source", "context", "model") if key in given}
         unused = [key for key in UNUSED if key in given] + (list(main) if "open_sessions" in given else [])
         if unused:
             raise self._place.wrong(f"'{unused[0]}' is not for 'calls' here; say it of a session in 'open_sessions'")
@@ -110,6 +110,7 @@ class _World:
                 self._sessions[name] = self._service.sessions.create(
                     agent_id=row.get("agent", "coder"),
                     source=Source(row.get("source", "web")),
+                    model=row.get("model"),
                     principal=hands_of(Principal(PrincipalKind.USER, "ada")),
                     parent_id=self._session(row["parent"]) if "parent" in row else None,
                     approver=row.get("approver"),

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from stanch.app.case_conversations import read_conversation
 from stanch.app.case_records import Act, Because, Calls, Case, CaseFile, Change, Expected, Holds, Judge, Load, Open
+from stanch.app.case_sends import read_history
 from stanch.app.case_steps import read_steps
 from stanch.app.case_yaml import Reading, Table, load_table
 from stanch.policy.meant import unknown
@@ -21,16 +23,32 @@ from stanch.values.identity import Source
 from stanch.values.reason import Code, LayerId
 
 POLICY_KEYS = ("policy", "rules", "groups")
-TABLE_KEYS = ("tools", "sessions", "organization", "on_layer_failure", "workspace", "approvals")
-SESSION_KEYS = ("context", "agent", "source", "group", "cwd", "model", "layers", "bypass", "store", "open_sessions")
+TABLE_KEYS = ("tools", "sessions", "organization", "on_layer_failure", "workspace", "approvals", "models", "tiers")
+SESSION_KEYS = (
+    "context", "agent", "source", "group", "cwd", "model", "also", "answers", "layers", "bypass", "store",
+    "open_sessions",
+)  # fmt: skip
 TREE_KEYS = ("files", "dirs", "many", "symlinks", "hardlinks")
 GIVEN_KEYS = POLICY_KEYS + TABLE_KEYS + SESSION_KEYS + TREE_KEYS
 MOST_FILES = 100_000
 CHANGE_KEYS = (*TREE_KEYS, "remove")
 EXPECT_KEYS = ("expect", "because", "about", "at", "says", "hides", "mandated", "fault")
 FILE_KEYS = ("spec", "title", "source", "why", "given", "cases")
-CASE_KEYS = ("it", "why", "given", "call", "grant", "load", "steps", "calls", "proves", *EXPECT_KEYS)
-KINDS = ("call", "grant", "load", "steps", "calls")
+CASE_KEYS = (
+    "it",
+    "why",
+    "given",
+    "call",
+    "grant",
+    "load",
+    "steps",
+    "calls",
+    "conversation",
+    "history",
+    "proves",
+    *EXPECT_KEYS,
+)
+KINDS = ("call", "grant", "load", "steps", "calls", "conversation", "history")
 _BECAUSE = re.compile(
     r"rule (?P<rule>\d+)(?: of (?P<group>.+))?|layer (?P<layer>\w+)|(?P<code>\w+)(?: by (?P<by>\w+))?"
 )
@@ -202,6 +220,12 @@ class _Reader(Reading):
         if not steps:
             raise self.wrong(row, "'calls' must be a list of steps", "calls")
         yield Calls(steps)
+
+    def _conversation(self, row: Table) -> Iterator[Act]:
+        yield read_conversation(self, self.take(row, "conversation", Table, "a table", Table(row.line)))
+
+    def _history(self, row: Table) -> Iterator[Act]:
+        yield read_history(self, self.take(row, "history", Table, "a table", Table(row.line)))
 
     def outcome(self, step: Table) -> Expected:
         """What must come of a step with a call: as of a call that is judged, but for the words that `expect` knows."""

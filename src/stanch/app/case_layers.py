@@ -5,7 +5,7 @@ Settles what such a layer says: always the same thing, to every call. They are f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ from stanch.gate.relax import Bypass
 from stanch.policy import shapes
 from stanch.policy.building import context_of, grant_problems
 from stanch.policy.layers import NO_OBJECTION, LayerAnswer, Rewrite
-from stanch.values.call import Category, JudgedCall
+from stanch.tiers.answers import Answers, Given
+from stanch.values.call import Category, EffectClass, JudgedCall
 from stanch.values.decision import Answer, Effect
 from stanch.values.fault import BadContext, BadInput
 from stanch.values.reason import Code, LayerId
@@ -71,6 +72,14 @@ def bypass_of(row: Mapping[str, Any]) -> Bypass:
     category = Category(row["category"]) if "category" in row else None
     until = 0.0 if row.get("expired") else None
     return Bypass(bool(row.get("everything")), category, row.get("server"), until)
+
+
+def answers_of(rows: Sequence[Mapping[str, Any]]) -> Answers:
+    """What a person has answered where a tier asks: rows of `tier`, `class`, `path`, `send` and `below`."""
+    return Answers(
+        Given(row["tier"], EffectClass(row["class"]), row.get("path", ""), row["send"], row.get("below", False))
+        for row in rows
+    )
 
 
 def read_context(row: Any) -> Any:

@@ -7,9 +7,11 @@ Settles the records only. Does not settle how they are written (`app.case_files`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from stanch.values.message import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,46 @@ class Calls:
     steps: tuple[Step, ...]
 
 
-Act = Judge | Load | Change | Open | Holds | Calls
+@dataclass(frozen=True, slots=True)
+class Conversed:
+    """A conversation that another program had: what is given, and what must come of it (see `app.case_tags`)."""
+
+    row: Mapping[str, Any]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A conversation sent to a model, with `more` messages at its end, and what of it must become what.
+
+    `answers` are a path, whether it is a yes, and whether it holds for all below. `becomes` are messages by their
+    number, from 1; all others stay as they are. `pieces`, `quoted`, `asks` and `unsent` are what the report must say,
+    None where the case does not tell.
+    """
+
+    to: str
+    line: int
+    more: tuple[Message, ...] = ()
+    answers: tuple[tuple[str, bool, bool], ...] = ()
+    quotes: bool = True
+    becomes: Mapping[int, Message] = field(default_factory=dict)
+    hides: tuple[str, ...] = ()
+    pieces: Mapping[str, int] | None = None
+    quoted: Mapping[str, int] | None = None
+    asks: tuple[str, ...] | None = None
+    unsent: int | None = None
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A conversation that is sent to one model after another."""
+
+    messages: tuple[Message, ...]
+    sends: tuple[Send, ...]
+
+
+Act = Judge | Load | Change | Open | Holds | Calls | Conversed | History
 
 
 @dataclass(frozen=True, slots=True)

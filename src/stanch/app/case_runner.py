@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from stanch.app import case_calls, loading
-from stanch.app.case_layers import bypass_of, layer_of, read_context
+from stanch.app import case_calls, case_history, case_tags, loading
+from stanch.app.case_layers import answers_of, bypass_of, layer_of, read_context
 from stanch.app.case_places import Place, home_of
-from stanch.app.case_records import Calls, Case, Change, Holds, Judge, Load, Open
+from stanch.app.case_records import Calls, Case, Change, Conversed, History, Holds, Judge, Load, Open
 from stanch.app.case_store import engine_of
 from stanch.app.case_told import Mismatch, Told, held, short, told
 from stanch.app.engine import Engine, Session
@@ -71,6 +71,11 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
                         found.append(Mismatch(f"{act.path} holds {act.text!r}", got))
                 case Calls():
                     found += case_calls.played(place, act)
+                case History():
+                    policy = loading.open_engine(place.real(place.policy)).policy
+                    found += case_history.played(place, act, policy)
+                case Conversed():
+                    found += case_tags.played(act)
     return found
 
 
@@ -172,9 +177,12 @@ class LibraryDoor:
         given = place.mapped(place.case.given)
         try:
             layers = [layer_of(row) for row in given.get("layers", ())]
-            return {"layers": layers, "bypasses": [bypass_of(row) for row in given.get("bypass", ())]}
-        except (BadInput, ValueError, TypeError, AttributeError) as why:
-            raise place.wrong(str(why)) from None
+            bypasses = [bypass_of(row) for row in given.get("bypass", ())]
+            answers = answers_of(given.get("answers", ()))
+        except (BadInput, KeyError, ValueError, TypeError, AttributeError) as why:
+            said = f"'{why.args[0]}' is missing" if isinstance(why, KeyError) else str(why)
+            raise place.wrong(said) from None
+        return {"layers": layers, "bypasses": bypasses, "also": given.get("also", ()), "answers": answers}
 
     def _session(self, place: Place, standing_in: Mapping[str, Any]) -> Session:
         given = place.mapped(place.case.given)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from stanch.app.foreign import LAYER_SECONDS, ask_within
+from stanch.app.driving import drive
 from stanch.app.session_rules import Who, rules_for
 from stanch.app.stamping import Stamper
 from stanch.app.tracing import Tracing
@@ -21,13 +21,15 @@ from stanch.gate.relax import Bypass, relax
 from stanch.paths.canonical import Canonicaliser
 from stanch.policy.document import Policy
 from stanch.policy.index import RuleIndex
-from stanch.policy.layers import ORDER, Failed, Integrity, Layer, Unbuilt
+from stanch.policy.layers import ORDER, Integrity, Layer, Unbuilt
 from stanch.policy.persisted import PersistedRules
 from stanch.policy.rule import DEFAULT_GROUP, in_order
-from stanch.policy.walk import Record, Reply, Restamp, Standing, walk
+from stanch.tiers.answers import NO_ANSWERS, Answers
+from stanch.tiers.layer import Seeing, Seen, TierLayer, tier_layer
+from stanch.tiers.tier import Tiers
 from stanch.values.call import EffectClass, JudgedCall, ToolCall
 from stanch.values.context import RunContext
-from stanch.values.decision import Decision, Effect
+from stanch.values.decision import Decision
 from stanch.values.fault import BadCall, BadContext, BadInput
 from stanch.values.identity import Source
 from stanch.values.reason import Code, LayerId
@@ -62,6 +64,7 @@ class Engine:
         self.audit = audit
         self.stamper = Stamper(policy.tools, canonicaliser)
         self._indexes: dict[str, tuple[Policy, RuleIndex]] = {}
+        self._tiers: tuple[Policy, Tiers] | None = None
 
     def session(
         self,
@@ -71,6 +74,8 @@ class Engine:
         source: Source | str | None = None,
         group: str | None = None,
         model: str | None = None,
+        also: Sequence[str] = (),
+        answers: Answers = NO_ANSWERS,
         cwd: str | None = None,
         layers: Sequence[Layer] = (),
         bypasses: Sequence[Bypass] = (),
@@ -79,8 +84,10 @@ class Engine:
         """A session bound to this policy.
 
         `context`: left out, the default of the agent, else of the source; None means none. `group` wins over the
-        context's. `cwd` is where the session works where its context names no directory. `layers` are further layers,
-        asked in the gate's own order. `unreadable` says what of the session cannot be read, and why: then nothing is
+        context's. `model` is the session's own, `also` names others that will see what its calls give; each is judged
+        by its trust tier, and the strictest counts. `answers` are what a person has said where a tier asks.
+        `cwd` is where the session works where its context names no directory. `layers` are further layers, asked in
+        the gate's own order. `unreadable` says what of the session cannot be read, and why: then nothing is
         allowed. Raises `BadContext` or `BadGrant` for a context that cannot be read.
         """
         self.fresh_policy()
@@ -99,12 +106,13 @@ class Engine:
             if not isinstance(getattr(layer, "immediate", None), bool):
                 raise BadInput("a layer needs to say whether it is immediate; False for any that is not Stanch's own")
         stack: list[Layer] = [INTEGRITY, self.rules(policy, who), *layers]
-        if model is not None:
-            stack.append(Unbuilt(LayerId.TIER))
+        seen = Seeing((*(() if model is None else (model,)), *also), answers)
+        if seen.models:
+            stack.append(self.tiers(policy, seen))
         if policy.organization is not None or _is_broken(policy, "organization"):
             stack.append(Unbuilt(LayerId.ORG_RULES))
         stack.sort(key=lambda layer: ORDER.index(layer.id))
-        return Session(self, effective, tuple(stack), tuple(bypasses), who=who, policy=policy)
+        return Session(self, effective, tuple(stack), tuple(bypasses), who=who, seen=seen, policy=policy)
 
     def refresh(self) -> None:
         """Reads the policy's patterns against the disk again: a link in one may lead elsewhere by now."""
@@ -139,6 +147,12 @@ class Engine:
         memory = self.canonicaliser.stamp(policy.workspace, "/").key.rstrip("/") + "/memory"
         return rules_for(policy, lambda group: self.index(policy, group), memory, who)
 
+    def tiers(self, policy: Policy, seen: Seeing) -> Layer:
+        """The layer of the trust tiers for such a session."""
+        if self._tiers is None or self._tiers[0] is not policy:
+            self._tiers = (policy, Tiers(policy))
+        return tier_layer(self._tiers[1], seen)
+
     def warm_like(self, other: Engine) -> None:
         """Makes the indexes that another engine has in use, so that no call has to wait for them."""
         policy = self.policy
@@ -159,16 +173,18 @@ class Session:
         bypasses: tuple[Bypass, ...],
         *,
         who: Who,
+        seen: Seeing,
         policy: Policy,
     ) -> None:
         self.engine, self.context, self.layers, self.bypasses = engine, context, layers, bypasses
-        self._who, self._policy = who, policy
+        self._who, self._seen, self._policy = who, seen, policy
         self.written = Written()
         self._base = context.effective_working_dir()
         self._judged = engine.stamper.judged
         self._version = policy.version
         self._on_failure = policy.on_layer_failure
         self._rules = next((layer for layer in layers if isinstance(layer, PersistedRules)), None)
+        self._tiers = next((layer for layer in layers if isinstance(layer, TierLayer)), None)
 
     def check(
         self,
@@ -187,6 +203,23 @@ class Session:
         the session was granted does not move along. Raises `BadCall` where the call cannot be read at all. Tracing
         never changes the answer.
         """
+        decision = self.probe(tool, arguments, call_id=call_id, trace=trace, cwd=cwd, bypasses=bypasses)
+        self.written.take(decision)
+        if self.engine.audit is not None:
+            self.engine.audit(decision.call, decision)
+        return decision
+
+    def probe(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str = "",
+        trace: bool = False,
+        cwd: str | None = None,
+        bypasses: Sequence[Bypass] = (),
+    ) -> Decision:
+        """What `check` says, of a call that nobody makes: it leaves no audit line, and counts as nothing written."""
         policy = self.engine.fresh_policy()
         if policy is not self._policy:
             self._rebind(policy)
@@ -204,22 +237,29 @@ class Session:
         now = time.time() if held else 0.0
         answers = relax(call, standing, self.context, held, now)
         steps = () if tracing is None else tracing.steps(answers if answers is not standing else ())
-        decision = decide(call, answers, self._version, steps)
-        self.written.take(decision)
-        if self.engine.audit is not None:
-            self.engine.audit(call, decision)
-        return decision
+        return decide(call, answers, self._version, steps)
+
+    @property
+    def seen(self) -> Sequence[Seen]:
+        """The models that see what the session's calls give, each with its tier; none where tiers say nothing here."""
+        return self._tiers.seen if self._tiers is not None else ()
 
     def _rebind(self, policy: Policy) -> None:
         rules = self.engine.rules(policy, self._who)
-        self.layers = tuple(rules if layer.id is LayerId.PERSISTED_RULES else layer for layer in self.layers)
+        anew: dict[LayerId, Layer] = {LayerId.PERSISTED_RULES: rules}
+        if self._seen.models:
+            anew[LayerId.TIER] = tiers = self.engine.tiers(policy, self._seen)
+            self._tiers = tiers if isinstance(tiers, TierLayer) else None
+        self.layers = tuple(anew.get(layer.id, layer) for layer in self.layers)
         self._rules = rules if isinstance(rules, PersistedRules) else None
         self._version = policy.version
         # WHY last: another thread that finds the policy to be the newest must not judge by the layers of an older one.
         self._policy = policy
 
     def _matters(self, tool: str, cls: EffectClass) -> bool:
-        rules = self._rules
+        rules, tiers = self._rules, self._tiers
+        if tiers is not None and tiers.matters(cls):
+            return True
         return rules is not None and (rules.index.last_closing >= 0 or rules.may_refuse(tool, cls, declared=True))
 
     def _moved(self, cwd: str) -> str:
@@ -234,34 +274,6 @@ def _source(given: Source | str | None) -> Source | None:
         return None if given is None else Source(given)
     except ValueError:
         raise BadContext(f"unknown source '{given}' (known: {', '.join(Source)})") from None
-
-
-def _no_restamp(_: ToolCall) -> JudgedCall:
-    raise BadCall("nobody can stamp a rewritten call here")
-
-
-def drive(
-    call: JudgedCall,
-    layers: Sequence[Layer],
-    on_failure: Effect = Effect.ASK,
-    restamp: Callable[[ToolCall], JudgedCall] = _no_restamp,
-    record: Record | None = None,
-) -> tuple[JudgedCall, Standing]:
-    """Drives the one walk to its end: asks what it wants asked, stamps what it wants stamped."""
-    run = walk(call, layers, on_failure, record)
-    request = next(run)
-    while not isinstance(request, tuple) or isinstance(request, Restamp):
-        reply: Reply
-        if isinstance(request, Restamp):
-            old = request.call.call
-            try:
-                reply = call = restamp(ToolCall(old.tool, request.rewrite.arguments, old.id))
-            except BadCall:
-                reply = Failed("it rewrote the arguments into something that cannot be read")
-        else:
-            reply = ask_within(request, call, LAYER_SECONDS)
-        request = run.send(reply)
-    return call, request
 
 
 def _is_broken(policy: Policy, scope: str) -> bool:

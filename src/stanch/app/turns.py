@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from stanch.app.engine import Engine, Session
+from stanch.tiers.answers import NO_ANSWERS, Answers
 from stanch.values.context import RunContext
 from stanch.values.identity import Source
 
@@ -28,15 +29,17 @@ class Turn:
     context: RunContext | None
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    _bound: tuple[Engine, str | None, Session] | None = field(default=None, repr=False)
+    _bound: tuple[Engine, str | None, Answers, Session] | None = field(default=None, repr=False)
 
-    def bound(self, engine: Engine, agent: str, source: Source, model: str | None) -> Session:
+    def bound(
+        self, engine: Engine, agent: str, source: Source, model: str | None, answers: Answers = NO_ANSWERS
+    ) -> Session:
         """The session of this turn on the engine of the moment. Raises `BadContext` and `BadGrant`."""
         bound = self._bound
-        if bound is None or bound[0] is not engine or bound[1] != model:
-            made = engine.session(context=self.context, agent=agent, source=source, model=model)
-            bound = self._bound = (engine, model, made)
-        return bound[2]
+        if bound is None or bound[0] is not engine or bound[1] != model or bound[2] != answers:
+            made = engine.session(context=self.context, agent=agent, source=source, model=model, answers=answers)
+            bound = self._bound = (engine, model, answers, made)
+        return bound[3]
 
 
 class Turns:

@@ -20,9 +20,11 @@ from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.policy.document import Document, Organization, Policy, TierSpec, Webhook
 from stanch.policy.known_tools import known
 from stanch.policy.places import Places, rule_lines
+from stanch.policy.providers import agents_of, providers_of, runtime_problems
 from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule, no_class
 from stanch.policy.seeds import DESCRIPTION, NAME, ROWS
 from stanch.policy.shell.matching import command_pattern
+from stanch.policy.tier_building import assignment_problems, tiers_of
 from stanch.values.call import Category, EffectClass
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
@@ -30,8 +32,13 @@ from stanch.values.fault import Problem
 
 Anchor = Callable[[str], str]
 """Where a canonical-looking path really lies, links followed; the same path where that cannot be told."""
-
-SHIPPED_TIERS = ("trusted", "limited", "untrusted", "unassigned")
+SCOPES = {
+    "tiers": "tiers",
+    "models": "tiers",
+    "organization": "organization",
+    "agents": "runtime",
+    "providers": "runtime",
+}
 
 
 def build(document: Document, *, workspace: str, home: str, anchor: Anchor = str) -> Policy:
@@ -66,11 +73,15 @@ class _Builder:
         agents, sources = self.defaults()
         tiers = self.tiers()
         models = self.models()
+        webhook = self.webhook()
+        runtime = self.below("agents"), self.below("providers")
+        for where, message in runtime_problems(*runtime, self.bad):
+            self.problem(where, message)
         organization = None
         if "organization" in values and ("organization",) not in self.bad:
             organization = Organization(**values["organization"])
         problems = sorted(self.problems, key=lambda p: p.line)
-        whole = next((p for p in problems if p.scope == "policy" and not p.warning), None)
+        wrong = {p.scope: f"{self.document.file}:{p.line}" for p in reversed(problems) if not p.warning}
         return Policy(
             file=self.document.file,
             version=hashlib.sha256(self.document.text.encode()).hexdigest()[:12],
@@ -82,12 +93,16 @@ class _Builder:
             default_tier=models.get("default_tier"),
             assignments=MappingProxyType(dict(models.get("assignments", {}))),
             tiers=MappingProxyType(tiers),
+            broken_tiers=wrong.get("policy", wrong.get("tiers")),
             organization=organization,
             expires_after=self.below("approvals", "expires_after") if ("approvals",) not in self.bad else {},
-            webhook=self.webhook(),
+            webhook=webhook,
             on_layer_failure=ACTIONS.get(str(values.get("on_layer_failure", "ask")), Effect.ASK),
+            agents=MappingProxyType(agents_of(runtime[0], self.bad)),
+            providers=MappingProxyType(providers_of(runtime[1], self.bad)),
             problems=tuple(problems),
-            broken=f"{self.document.file}:{whole.line}" if whole else None,
+            broken_runtime=wrong.get("policy", wrong.get("runtime")),
+            broken=wrong.get("policy"),
         )
 
     def problem(self, where: shapes.Location, message: str, *, warning: bool = False) -> None:
@@ -95,14 +110,12 @@ class _Builder:
         self.problems.append(Problem(self.places.line(where), said, message, self.scope(where), warning))
 
     def scope(self, where: shapes.Location) -> str:
-        """What depends on a place in the file: one group, the tiers, the organization's rules, or everything."""
+        """What depends on a place in the file: a group, the tiers, the agents, the organization's rules, or all of it."""
         if where[:1] == ("groups",) and len(where) > 1 and isinstance(where[1], int):
             found = self.document.values["groups"][where[1]]
             name = found.get("id") if isinstance(found, dict) else None
             return f"group:{name}" if isinstance(name, str) and name else "policy"
-        return {"tiers": "tiers", "models": "tiers", "organization": "organization"}.get(
-            str(where[0]) if where else "", "policy"
-        )
+        return SCOPES.get(str(where[0]) if where else "", "policy")
 
     def groups(self) -> dict[str, Group]:
         written = self.document.values.get("groups", [])
@@ -230,32 +243,21 @@ class _Builder:
         return at if isinstance(at, dict) else {}
 
     def tiers(self) -> dict[str, TierSpec]:
-        found = {}
-        written = self.document.values.get("tiers", {})
-        for name, row in written.items() if isinstance(written, dict) else ():
-            if ("tiers", name) in self.bad:
-                continue
-            otherwise = {key: ACTIONS[word] for key, word in row["otherwise"].items()}
-            for at, cell in enumerate(row.get("cells", ())):
-                self.patterns(cell["path"], ("tiers", name, "cells", at))
-            found[name] = TierSpec(name, row["label"], MappingProxyType(otherwise), tuple(row.get("cells", ())))
-        return found
+        """The tiers that can be read, and the shipped ones."""
+        return tiers_of(
+            self.below("tiers"),
+            self.bad,
+            self.patterns,
+            lambda where: f"{self.document.file}:{self.places.line(where)}",
+        )
 
     def models(self) -> Mapping[str, Any]:
-        """The `[models]` table, every tier it names known."""
-        written = self.document.values.get("models", {})
+        """The `[models]` table, every tier that it names known."""
         if ("models",) in self.bad:
             return {}
-        named: list[tuple[shapes.Location, str]] = [
-            (("models", "assignments", model), tier) for model, tier in written.get("assignments", {}).items()
-        ]
-        if "default_tier" in written:
-            named.append((("models", "default_tier"), written["default_tier"]))
-        written_tiers = self.document.values.get("tiers", {})
-        for where, tier in named:
-            if tier not in written_tiers and tier not in SHIPPED_TIERS:
-                known_tiers = ", ".join(dict.fromkeys([*written_tiers, *SHIPPED_TIERS]))
-                self.problem(where, f"there is no tier '{tier}' (known: {known_tiers})")
+        written = self.below("models")
+        for where, message, warning in assignment_problems(written, self.below("tiers"), self.places.line):
+            self.problem(where, message, warning=warning)
         return dict(written)
 
     def seeded(self) -> Group:

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stanch.paths.pattern import PathPattern
 from stanch.policy.declared import Tool
 from stanch.policy.meant import toml_hint
+from stanch.policy.providers import Agent, Provider
 from stanch.policy.rule import Group
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
@@ -29,12 +31,19 @@ class Organization:
 
 @dataclass(frozen=True, slots=True)
 class TierSpec:
-    """A trust tier as the file writes it."""
+    """A trust tier as the file writes it, or as it is `shipped`.
+
+    `patterns` holds for each cell its path pattern and, where its head leads through a link, the same pattern behind
+    that link. `places` says where the tier is written, and then each of its cells.
+    """
 
     id: str
     label: str
     otherwise: Mapping[str, Effect]
     cells: tuple[Mapping[str, str], ...] = ()
+    patterns: tuple[tuple[PathPattern, ...], ...] = ()
+    places: tuple[str, ...] = ()
+    shipped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +59,10 @@ class Policy:
     """A policy file as one frozen value. `version` is a digest of its text: every decision names it.
 
     `broken` is what is wrong with the file as a whole; a group that is broken says so itself. `unreadable` is set where
-    groups are kept in a store too, and that cannot be read: what is known is then not all there is. `expires_after` are
-    seconds by source, after which nobody may approve any more.
+    groups are kept in a store too, and that cannot be read: what is known is then not all there is. `tiers` holds the
+    shipped ones too, where the file has none of that id; `broken_tiers` is the place of a mistake in what the file says
+    of tiers or models. `expires_after` are seconds by source, after which nobody may approve any more.
+    `broken_runtime` is the place of a mistake in what the file says of agents or providers.
     """
 
     file: str
@@ -64,10 +75,14 @@ class Policy:
     default_tier: str | None = None
     assignments: Mapping[str, str] = field(default_factory=dict)
     tiers: Mapping[str, TierSpec] = field(default_factory=dict)
+    broken_tiers: str | None = None
     organization: Organization | None = None
     on_layer_failure: Effect = Effect.ASK
     expires_after: Mapping[str, int] = field(default_factory=dict)
     webhook: Webhook | None = None
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    providers: Mapping[str, Provider] = field(default_factory=dict)
+    broken_runtime: str | None = None
     problems: tuple[Problem, ...] = ()
     broken: str | None = None
     unreadable: str | None = None

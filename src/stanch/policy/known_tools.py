@@ -23,7 +23,7 @@ from stanch.values.call import Category, EffectClass
 _BUILTIN = """
 read_file        filesystem     read:path|file_path|absolute_path
 list_files       filesystem     read:path? -pattern
-grep_files       filesystem     read:path? -pattern
+grep_files       filesystem     read:path? -pattern|glob
 write_file       filesystem     write:path|file_path
 edit_file        filesystem     read:path|file_path write:path|file_path
 execute_cmd      shell          execute:command(command)

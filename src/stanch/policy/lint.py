@@ -23,6 +23,7 @@ from stanch.policy.reading import Reading
 from stanch.policy.rule import BUILTIN_FOR, CLASSES, DEFAULT_GROUP, Rule, in_order
 from stanch.policy.shell.matching import command_pattern
 from stanch.policy.shell.width import too_wide
+from stanch.policy.tier_lint import idle_cells
 from stanch.values.decision import Effect
 
 # How near a name must be to a known one: `Raed` to `Read`.
@@ -46,11 +47,15 @@ class FindingKind(StrEnum):
     ALLOWS_ALL = "allows_all"
     OTHER_DIALECT = "other_dialect"
     NO_TOOL_NAME = "no_tool_name"
+    NEVER_DECIDES = "never_decides"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that can be said against a rule: which kind, the rule and its place, in words, and further places."""
+    """One thing that can be said against a rule: which kind, the rule and its place, in words, and further places.
+
+    `group` is empty and `rule` 0 where it is about a cell of a trust tier.
+    """
 
     kind: FindingKind
     place: str
@@ -70,6 +75,9 @@ def lint(policy: Policy, inert: Collection[str] = ()) -> list[Finding]:
         return []
     found = [*_tool_findings(policy), *_condition_findings(policy), *_allow_findings(policy)]
     found += _order_findings(policy, inert)
+    if policy.broken_tiers is None:
+        kind = FindingKind.NEVER_DECIDES
+        found += [Finding(kind, one.place, "", 0, one.message, one.others) for one in idle_cells(policy.tiers)]
     return sorted(found, key=lambda one: (line_of(one.place), one.kind.value))
 
 

@@ -140,6 +140,25 @@ class OrganizationShape(TypedDict):
 
 
 @with_config(_STRICT)
+class AgentShape(TypedDict):
+    """One `[agents.NAME]`."""
+
+    prompt: NotRequired[Text]
+    model: NotRequired[Text]
+    tools: NotRequired[list[Text]]
+    most_steps: NotRequired[Annotated[int, Field(gt=0, le=10_000)]]
+
+
+@with_config(_STRICT)
+class ProviderShape(TypedDict):
+    """One `[providers.NAME]`."""
+
+    dialect: Literal["openai", "openai-responses", "anthropic"]
+    base_url: Text
+    key_env: NotRequired[Text]
+
+
+@with_config(_STRICT)
 class PolicyShape(TypedDict):
     """The whole file."""
 
@@ -153,6 +172,8 @@ class PolicyShape(TypedDict):
     tiers: NotRequired[dict[str, TierShape]]
     tools: NotRequired[dict[str, ToolShape]]
     organization: NotRequired[OrganizationShape]
+    agents: NotRequired[dict[str, AgentShape]]
+    providers: NotRequired[dict[str, ProviderShape]]
 
 
 POLICY: TypeAdapter[PolicyShape] = TypeAdapter(PolicyShape)
@@ -173,6 +194,8 @@ _BY_KEY: dict[str, Any] = {
     "organization": OrganizationShape,
     "approvals": ApprovalsShape,
     "webhook": WebhookShape,
+    "agents": AgentShape,
+    "providers": ProviderShape,
     "agent": ContextShape,
     "source": ContextShape,
 }
@@ -188,6 +211,7 @@ _WORDS_OF = {
     "source": "source",
     "class": "class",
     "form": "form",
+    "dialect": "dialect",
     "category": "category",
 }
 # Accepted, and not offered: another word for one that is.

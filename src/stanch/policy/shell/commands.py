@@ -16,7 +16,7 @@ from dataclasses import replace
 from stanch.policy.shell import builtins, expanding, inner, landing, leaving, printing, special
 from stanch.policy.shell.arithmetic import names_in
 from stanch.policy.shell.assigning import assignments, weigh, with_set
-from stanch.policy.shell.drafting import part_of, said
+from stanch.policy.shell.drafting import part_of, placed, said
 from stanch.policy.shell.naming import spread, texts
 from stanch.policy.shell.operands import use_of
 from stanch.policy.shell.outcome import (
@@ -82,6 +82,14 @@ def _only_assigns(run: Walk, assigns: Assigns, after: State, opened: Opened) -> 
 
 def simple(run: Walk, words: Sequence[Word], assigns: Assigns, state: State, opened: Opened) -> Result:
     """Goes through one command of which every word is in place."""
+    before = len(run.parts)
+    result = _simple(run, words, assigns, state, opened)
+    # WHY last: commands that this one runs have places of their own by now.
+    run.parts[before:] = [placed(part, state) for part in run.parts[before:]]
+    return result
+
+
+def _simple(run: Walk, words: Sequence[Word], assigns: Assigns, state: State, opened: Opened) -> Result:
     first = words[0]
     if first.wild:
         result = NOWHERE
@@ -139,7 +147,7 @@ def _program(here: Call, place: str, words: Sequence[Word], verb: Verb) -> Resul
     landing.land(here)
     _apply(here)
     place_of_part = len(run.parts)
-    run.parts.append(part_of(words, use, draft, place, verb))
+    run.parts.append(placed(part_of(words, use, draft, place, verb), inside))
     shell_state = _with_assigned(inside, draft.assigns)
     result = inner.run_inner(here._replace(state=shell_state), place_of_part)
     out = printing.output_of(here)

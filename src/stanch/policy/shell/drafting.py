@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from stanch.policy.shell.outcome import Draft
 from stanch.policy.shell.pieces import Value, Word, quoted
 from stanch.policy.shell.reading import Part, shown
+from stanch.policy.shell.state import State
 from stanch.policy.shell.use import Use
 from stanch.policy.shell.values import text_of
 from stanch.policy.shell.verbs import UNKNOWN, Verb
@@ -41,6 +42,13 @@ def part_of(words: Sequence[Word], use: Use | None, draft: Draft, place: str, ve
         draft.unread,
     )
     return Part(command, tuple(dict.fromkeys(draft.found)), tuple(draft.scripts))
+
+
+def placed(part: Part, state: State) -> Part:
+    """The part with the directories that the shell may stand in, unless it has places of its own."""
+    if part.places:
+        return part
+    return part._replace(places=(*state.cwds, None) if state.lost else state.cwds)
 
 
 def said(value: Value) -> str:

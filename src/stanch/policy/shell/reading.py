@@ -93,11 +93,16 @@ class Found(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One simple command with the effects it was found to have. `scripts` are files that it runs."""
+    """One simple command with the effects it was found to have. `scripts` are files that it runs.
+
+    `places` are the directories that it may run in, None among them where it may be any other, too. Without one, what
+    can be read of it runs where the whole command starts.
+    """
 
     command: Command
     found: tuple[Found, ...] = ()
     scripts: tuple[Found, ...] = ()
+    places: tuple[str | None, ...] = ()
 
 
 def unread_part(text: str, why: str) -> Part:

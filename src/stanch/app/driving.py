@@ -1,0 +1,43 @@
+"""Driving the one walk to its end: layers that are somebody else's are asked, and rewritten calls are stamped anew.
+
+Settles who waits for whom. Does not settle how answers combine (`policy.walk`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from stanch.app.foreign import LAYER_SECONDS, ask_within
+from stanch.policy.layers import Failed, Layer
+from stanch.policy.walk import Record, Reply, Restamp, Standing, walk
+from stanch.values.call import JudgedCall, ToolCall
+from stanch.values.decision import Effect
+from stanch.values.fault import BadCall
+
+
+def _no_restamp(_: ToolCall) -> JudgedCall:
+    raise BadCall("nobody can stamp a rewritten call here")
+
+
+def drive(
+    call: JudgedCall,
+    layers: Sequence[Layer],
+    on_failure: Effect = Effect.ASK,
+    restamp: Callable[[ToolCall], JudgedCall] = _no_restamp,
+    record: Record | None = None,
+) -> tuple[JudgedCall, Standing]:
+    """Drives the one walk to its end: asks what it wants asked, stamps what it wants stamped."""
+    run = walk(call, layers, on_failure, record)
+    request = next(run)
+    while not isinstance(request, tuple) or isinstance(request, Restamp):
+        reply: Reply
+        if isinstance(request, Restamp):
+            old = request.call.call
+            try:
+                reply = call = restamp(ToolCall(old.tool, request.rewrite.arguments, old.id))
+            except BadCall:
+                reply = Failed("it rewrote the arguments into something that cannot be read")
+        else:
+            reply = ask_within(request, call, LAYER_SECONDS)
+        request = run.send(reply)
+    return call, request

@@ -1,0 +1,51 @@
+"""The short way for the commonest message: one text or one result, some of whose tags are closed, and nothing besides.
+
+Settles nothing of its own: what comes out is equal to what `tiers.history_parts` makes, in a tenth of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stanch.tiers.history_parts import Withholding
+from stanch.values.message import Message, Result, Text, bare, bare_result, bare_text
+
+
+def short_way(withholding: Withholding) -> Callable[[Message], Message]:
+    """What makes a message as the model may have it."""
+    verdicts, pieces, long_way, quotes = (
+        withholding.verdicts, withholding.pieces, withholding.message, withholding.quotes
+    )  # fmt: skip
+    closed, passes, line, denied = verdicts.closed, verdicts.open, verdicts.line, verdicts.denied
+    ready: dict[str, tuple[Text]] = {}
+
+    def message(given: Message) -> Message:
+        if not given.plain:
+            return long_way(given)
+        count = 0
+        first = ""
+        for mark in given.marks:
+            if mark in closed:
+                first = mark
+                count += 1
+            elif mark not in passes:
+                count = 2
+        if count == 1:
+            pieces.append(first)
+            made = ready.get(first)
+            if made is None:
+                made = ready[first] = (verdicts.placeholder((first,)),)
+            names: list[str] = [first]
+        else:
+            names = denied(given.parts[0].tags)  # WHY: only the tags have an order, and may be asked about
+            if not names:
+                return given
+            pieces.extend(names)
+            made = (bare_text(line(names[0]) if len(names) == 1 else "\n".join(dict.fromkeys(map(line, names)))),)
+        if quotes:
+            part = given.parts[0]
+            texts = part.content if isinstance(part, Result) else (part,)
+            withholding.taken += [(one.text, tuple(names)) for one in texts if isinstance(one, Text)]
+        return bare(given, made if given.parts[0].__class__ is Text else (bare_result(given.parts[0], made),))
+
+    return message

@@ -1,0 +1,220 @@
+"""Source tags for a conversation that another program ran: whose text each part of it is.
+
+Settles what each part gets, out of the calls in the history and of what agents write into it. Does not settle what a
+call touches (`tiers.tag_calls`), how a result is split (`tiers.tag_lines`), nor what a model may see of it
+(`tiers.history`). INVARIANT: a part that has tags keeps them, and a part about which nothing is found stays the very
+same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from stanch.policy.declared import Tool
+from stanch.policy.known_tools import known
+from stanch.tiers.tag_attached import asks_for_summary, attached, called, is_result, is_summary
+from stanch.tiers.tag_calls import Canonical, CommandPaths, Origins, Reader, uri_path
+from stanch.tiers.tag_lines import spans
+from stanch.tiers.tag_pairs import Calls, Place
+from stanch.tiers.tag_shapes import Look, Shapes
+from stanch.values.message import (
+    Call,
+    File,
+    Fragment,
+    Message,
+    Opaque,
+    Origin,
+    Part,
+    Reasoning,
+    Result,
+    Role,
+    SourceTag,
+    Tags,
+    Text,
+)
+
+UNKNOWN_CALL = SourceTag("a tool call that is not here", Origin.UNKNOWN)
+UNKNOWN_MESSAGES = SourceTag("earlier messages that are not here", Origin.UNKNOWN)
+_SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"})
+_NAMED = ("source", "title", "filename", "path", "file_path")
+
+
+def tag_messages(
+    messages: Sequence[Message],
+    *,
+    shapes: Shapes,
+    cwd: str | None,
+    canonical: Canonical,
+    command_paths: CommandPaths | None = None,
+    tools: Mapping[str, Tool] | None = None,
+) -> list[Message]:
+    """The messages with source tags; those about which nothing was found are the very same objects.
+
+    `cwd` is the directory that relative paths are read against, besides any that the history names; without either
+    they are of unknown origin. `canonical` answers what a path names now, `command_paths` which files a shell command
+    touches; without it, a command may have read all below its directory. `tools` are the declared ones.
+    """
+    reader = Reader(known() if tools is None else tools, shapes, canonical, command_paths)
+    return _Tagging(Calls(messages, reader, shapes, cwd), shapes, reader).tagged(messages)
+
+
+class _Tagging:
+    """Goes through the messages once."""
+
+    def __init__(self, calls: Calls, shapes: Shapes, reader: Reader) -> None:
+        self._calls, self._shapes, self._reader = calls, shapes, reader
+        self._union: dict[SourceTag, None] = {}
+        self._all: Tags = ()
+        self._told: dict[SourceTag, None] = {}  # of calls that an agent made by itself, whose result comes next
+        self._shown: dict[SourceTag, None] = {}  # of files that come in the next message of the user
+        self._called = self._asked = False
+        self._bases: tuple[str, ...] = ()
+
+    def tagged(self, messages: Sequence[Message]) -> list[Message]:
+        return [self._message(message, number) for number, message in enumerate(messages)]
+
+    def _message(self, message: Message, number: int) -> Message:
+        self._bases = self._calls.bases[number]
+        if message.role is Role.ASSISTANT:
+            self._shown.clear()
+            self._told.clear()
+        parts = []
+        for at, part in enumerate(message.parts):
+            tags = part.tags or tuple(self._found(message, part, (number, at)))
+            self._note(tags)
+            parts.append(part if tags is part.tags or not tags else replace(part, tags=tags))
+            self._called = self._called or isinstance(part, Call)
+        if message.role is not Role.TOOL:
+            self._asked = message.role is Role.USER and any(
+                isinstance(part, Text) and asks_for_summary(part.text, self._shapes) for part in message.parts
+            )
+        same = all(new is old for new, old in zip(parts, message.parts, strict=True))
+        return message if same else replace(message, parts=tuple(parts))
+
+    def _note(self, tags: Tags) -> None:
+        for tag in tags:
+            plain = tag if tag.span is None else replace(tag, span=None)
+            self._union.setdefault(plain)
+
+    def _before(self) -> Tags:
+        """All that was said before may be from: one object for as long as nothing is added."""
+        if len(self._all) != len(self._union):
+            self._all = tuple(self._union)
+        return self._all
+
+    def _summary(self) -> Tags:
+        """The tags of a summary. WHY one more where no call stands before it: what it sums up is not here any more."""
+        return self._before() if self._called else (*self._before(), UNKNOWN_MESSAGES)
+
+    def _found(self, message: Message, part: Part, place: Place) -> Tags:
+        match part:
+            case Call():
+                return self._calls.at[place].written
+            case Result():
+                return self._result(part, place)
+            case Text() | Fragment() if message.role in (Role.USER, Role.SYSTEM):
+                return self._said(part.text)
+            case Text() if message.role is Role.ASSISTANT and self._asked:
+                return self._summary()
+            case File():
+                return self._file(message, part)
+            case Reasoning() if part.signature is not None and part.extra.get("type") != "thinking":
+                return self._before()  # WHY: nobody but its provider can tell what is in it
+            case Opaque():
+                return self._opaque(part, place)
+            case _:
+                return ()
+
+    def _result(self, part: Result, place: Place) -> Tags:
+        origins = self._calls.pairs(part.call_id, place)
+        if not origins:
+            return (UNKNOWN_CALL,)
+        for one in origins:
+            if one.shape.shows:
+                self._shown.update(dict.fromkeys(one.whole))
+        named = tuple(tag for inner in part.content if isinstance(inner, Opaque) for tag in self._titles(inner))
+        if len(origins) == 1 and not named:
+            return self._split(part, origins[0])
+        return tuple(dict.fromkeys([*(tag for one in origins for tag in one.whole), *named]))
+
+    def _split(self, part: Result, origins: Origins) -> Tags:
+        """The tags of a result with the spans of its texts, where it is plain whose text is whose."""
+        if origins.shape.look in (Look.WHOLE, Look.NOTHING, Look.AGENT, Look.LATER):
+            return origins.whole
+        names: dict[str, Tags] = {}
+
+        def resolve(name: str) -> Tags:
+            if name not in names:
+                names[name] = tuple(dict.fromkeys(self._below(name, origins)))
+            return names[name]
+
+        found: list[SourceTag] = []
+        start = 0
+        for inner in part.content:
+            if not isinstance(inner, Text):
+                return origins.whole
+            tags = spans(inner.text, origins.shape, resolve, origins.whole, numbered=origins.numbered)
+            if tags is None:
+                return origins.whole
+            found += [replace(tag, span=(tag.span[0] + start, tag.span[1] + start)) for tag in tags if tag.span]
+            start += len(inner.text)
+        return tuple(found)
+
+    def _below(self, name: str, origins: Origins) -> Iterator[SourceTag]:
+        """What a name in a result can stand for: paths below what was searched."""
+        for base in ("/",) if name.startswith("/") else origins.bases:
+            path = self._reader.resolved(name, base)
+            if path is not None and any(
+                path == root or path.startswith(root.rstrip("/") + "/") for root in origins.roots
+            ):
+                yield SourceTag(path)
+
+    def _said(self, text: str) -> Tags:
+        """The tags of what a person or a system says."""
+        tags: dict[SourceTag, None] = {}
+        if is_summary(text, self._shapes):
+            tags.update(dict.fromkeys(self._summary()))
+        calls, more = called(text)
+        if self._told or is_result(text):
+            tags.update(self._told if self._told else {UNKNOWN_CALL: None} if not calls else {})
+            self._told = {}
+        for one in calls:
+            given = one.arguments or {}
+            tool = one.tool.lower() if "filePath" in given else one.tool  # WHY: one agent writes its names larger here
+            origins = self._reader.origins(tool, given, self._bases, ())
+            self._told.update(dict.fromkeys(origins.whole or (UNKNOWN_CALL,)))
+        if calls and more:
+            tags.update(self._told)
+        if calls and is_result(text):
+            self._told = {}
+        for file in attached(text, self._shapes):
+            found = self._reader.tags(uri_path(file.path), self._bases)
+            tags.update(dict.fromkeys(replace(tag, span=file.span) for tag in found))
+        return tuple(tags)
+
+    def _file(self, message: Message, part: File) -> Tags:
+        tags: dict[SourceTag, None] = {}
+        if message.role is Role.USER:
+            tags.update(self._shown)
+            tags.update(self._told)
+            self._told = {}
+        if part.name:
+            tags.update(dict.fromkeys(self._reader.tags(uri_path(part.name), self._bases)))
+        return tuple(tags)
+
+    def _opaque(self, part: Opaque, place: Place) -> Tags:
+        if part.kind in _SUMMARIES:
+            return self._summary()
+        if place in self._calls.at:
+            return self._calls.at[place].whole
+        return self._titles(part)
+
+    def _titles(self, part: Opaque) -> Tags:
+        """The files that a document or a search result says it is of."""
+        if part.kind not in ("document", "search_result", "input_file", "file"):
+            return ()
+        texts = [part.data.get(key) for key in _NAMED]
+        named = [text for text in texts if isinstance(text, str) and ("/" in text or "." in text) and "\n" not in text]
+        paths = [uri_path(text) for text in named if not text.lower().startswith(("http://", "https://"))]
+        return tuple(dict.fromkeys(tag for path in paths for tag in self._reader.tags(path, self._bases)))

@@ -1,0 +1,1 @@
+"""Trust tiers: conversations, how they are written, and what a model may see of them."""
