@@ -23,6 +23,11 @@ class Reader(Protocol):
         """The stamp to open it by; None where it is withheld from this search."""
 
 
+def nobody_looked(directory: str, /) -> tuple[tuple[str, ...], bool]:  # noqa: ARG001 - the shape of `Job.closed_below`
+    """Says of no path below the directory that a tier closes it, and that nobody looked for one."""
+    return (), False
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """A call that may run, once.
@@ -30,6 +35,10 @@ class Job:
     `stamps` are what was judged, by the name of the argument that named it. `directory` is where the session works, a
     canonical path. `reader` answers for whatever lies below the root of a search. `cancelled` is set where nobody waits
     for the end any more: a tool that takes long looks at it and stops. `environment` is what programs are started with.
+
+    The last three are for a command. `reads` are the canonical paths that it was found to read, None where it was not
+    fully resolved; `also_reads` are those that it was found to read even so. `closed_below` gives the paths below a
+    directory that any tier closes, and whether all of it was looked at.
     """
 
     tool: str
@@ -39,6 +48,9 @@ class Job:
     reader: Reader
     cancelled: threading.Event
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    reads: tuple[str, ...] | None = None
+    also_reads: tuple[str, ...] = ()
+    closed_below: Callable[[str], tuple[tuple[str, ...], bool]] = nobody_looked
 
 
 @dataclass(frozen=True, slots=True)

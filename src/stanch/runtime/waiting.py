@@ -1,0 +1,49 @@
+"""Waiting for a change of the store within an event loop.
+
+Settles that whoever waits wakes at the next change, and looks for himself what it was. Does not settle how a change is
+heard of (`storage.watching`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+Listen = Callable[[Callable[[], None]], Callable[[], None]]
+"""Has a function called, from some thread, after any change; what it gives ends that."""
+
+
+class Bell:
+    """Wakes whoever waits for a change. Made and used within one event loop."""
+
+    def __init__(self, listen: Listen) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._rung = asyncio.Event()
+        self.is_open = True
+        self._stop = listen(self._ring)
+
+    def _ring(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._wake)
+        except RuntimeError:
+            return  # WHY: the loop has ended
+
+    def _wake(self) -> None:
+        self._rung.set()
+        self._rung = asyncio.Event()
+
+    async def wait(self, most: float = 1.0) -> None:
+        """Returns after the next change, or after `most` seconds: a change may have come just before."""
+        rung = self._rung
+        try:
+            await asyncio.wait_for(rung.wait(), most)
+        except TimeoutError:
+            return
+
+    def shut(self) -> None:
+        """Says that the process is about to end: whoever is interrupted now is to be gone on with later."""
+        self.is_open = False
+
+    def close(self) -> None:
+        """Ends the listening."""
+        self._stop()

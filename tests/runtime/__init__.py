@@ -1,0 +1,1 @@
+"""Does the agent runtime do what it was let do, and nothing else?"""
