@@ -40,7 +40,7 @@ class CommandStamper:
         one = _Stamping(self._canonicaliser, target.argument, matters)
         count = 0
         for part in self._parts(target, base, wrote):
-            yield _executed(target, part)
+            yield one.executed(target, part)
             made: set[CallEffect] = set()
             for found in part.found if count <= MOST_FOUND else ():
                 for effect in one.stamped(found, part):
@@ -49,7 +49,7 @@ class CommandStamper:
                         made.add(effect)
                         yield effect
         if count > MOST_FOUND:
-            yield _executed(target, unread_part("", f"it touches more than {MOST_FOUND:,} places"))
+            yield one.executed(target, unread_part("", f"it touches more than {MOST_FOUND:,} places"))
 
     def _parts(self, target: RawTarget, base: str, wrote: Wrote | None) -> list[Part]:
         code = target.code or ""
@@ -60,11 +60,11 @@ class CommandStamper:
             if start.detail:
                 return [unread_part(code, "the directory that it starts in cannot be read")]
             base = start.path
-        return read(code, base, ShellWorld(expand_home("~"), wrote), verbs())
-
-
-def _executed(target: RawTarget, part: Part) -> CallEffect:
-    return CallEffect(target.cls, target.argument, None, part.command, part.command.name)
+        parts = read(code, base, ShellWorld(expand_home("~"), wrote), verbs())
+        return [
+            part if part.places else part._replace(places=(base,) + (None,) * bool(part.command.unread))
+            for part in parts
+        ]
 
 
 class _Stamping:
@@ -76,6 +76,15 @@ class _Stamping:
         self._matters = matters
         self._stamped: dict[tuple[str, str, bool], list[Stamp]] = {}
         self._looked: dict[tuple[str, str, bool, bool], Below | None] = {}
+        self._places: dict[str | None, Stamp] = {None: Stamp("")}
+
+    def executed(self, target: RawTarget, part: Part) -> CallEffect:
+        """The effect of running one simple command, with the stamps of the directories that it may run in."""
+        for place in part.places:
+            if place is not None and place not in self._places:
+                self._places[place] = self._canonicaliser.stamp(place, "/")
+        stamps = tuple(self._places[place] for place in part.places)
+        return CallEffect(target.cls, target.argument, None, part.command, part.command.name, places=stamps)
 
     def stamped(self, found: Found, part: Part) -> Iterator[CallEffect]:
         """The effects of what was found, one for each reading of its path."""

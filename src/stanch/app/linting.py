@@ -16,8 +16,7 @@ from pathlib import Path
 from stanch.app.loading import canonical_home, engine_for, read_document
 from stanch.app.shell_world import verbs
 from stanch.paths.canonical import Canonicaliser
-from stanch.paths.pattern import BadPattern, PathPattern
-from stanch.paths.pattern import parse as parse_pattern
+from stanch.paths.pattern import PathPattern
 from stanch.policy.building import build
 from stanch.policy.document import Document, Policy
 from stanch.policy.lint import Finding, FindingKind, lint, written
@@ -72,12 +71,9 @@ def path_forms(checked: Checked) -> tuple[tuple[str, str, tuple[str, ...]], ...]
         if rule.path is not None
     ]
     for tier in policy.tiers.values():
-        for cell in tier.cells:
-            try:
-                form = str(parse_pattern(cell["path"], policy.workspace, checked.home))
-            except BadPattern:
-                continue
-            found.append((f"tier {tier.id}", cell["path"], (form,)))
+        for cell, forms in zip(tier.cells, tier.patterns, strict=True):
+            if forms and not tier.shipped:
+                found.append((f"tier {tier.id}", cell["path"], tuple(map(str, forms))))
     return tuple(found)
 
 

@@ -20,6 +20,7 @@ from stanch.app.watched_file import WatchedFile
 from stanch.paths.canonical import Canonicaliser
 from stanch.policy.building import Anchor
 from stanch.policy.document import Document, Policy
+from stanch.policy.model_names import adding
 from stanch.storage.store import Store
 from stanch.storage.watching import Watch
 from stanch.values.fault import BadInput, Problem, StoreUnreadable
@@ -159,7 +160,7 @@ class Live:
 
     def _engine_of(self, document: Document, kept: Kept) -> Engine:
         def completed(policy: Policy, home: str, anchor: Anchor) -> Policy:
-            trusting = replace(policy, assignments={**self._trust, **policy.assignments})
+            trusting = replace(policy, assignments=adding(self._trust, policy.assignments))
             return combined(trusting, document, kept, home, anchor)
 
         return engine_for(

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from stanch.app.agents import Agents
 from stanch.app.approving import Approving
 from stanch.app.asking import Answered, Asking, Described
 from stanch.app.audit_log import AuditLog
@@ -21,16 +22,20 @@ from stanch.app.engine import Audit
 from stanch.app.events import Events
 from stanch.app.explaining import contests
 from stanch.app.inbox import Inbox
+from stanch.app.job_runs import JobRuns
 from stanch.app.jobs import Jobs
 from stanch.app.live import Live
+from stanch.app.messages import Messages
 from stanch.app.node import Node
 from stanch.app.notifying import Notifier
 from stanch.app.overview import Overview
 from stanch.app.policy_groups import PolicyGroups
 from stanch.app.projects import Projects
 from stanch.app.running import Runner
+from stanch.app.scheduling import Scheduler
 from stanch.app.sessions import Sessions
 from stanch.app.tokens import Tokens
+from stanch.app.turn_log import TurnLog
 from stanch.app.turns import Turn, Turns
 from stanch.policy.document import Policy
 from stanch.policy.losers import Contest
@@ -42,9 +47,9 @@ from stanch.values.records import Readiness
 class Service:
     """What a server's doors call. Safe to use from any thread; made by `Service.open`.
 
-    `groups`, `sessions`, `projects`, `jobs`, `tokens`, `audit`, `calls`, `approving`, `bypasses`, `inbox` and `events`
-    are its parts, one for each noun. `runner` runs calls in this process, `node` is the process, and `notifier` tells
-    others of new requests once it is started.
+    `groups`, `sessions`, `messages`, `turn_log`, `projects`, `jobs`, `job_runs`, `tokens`, `audit`, `calls`,
+    `approving`, `bypasses`, `inbox` and `events` are its parts, one for each noun. `runner` runs calls in this process,
+    `agents` drives agents in it, `node` is the process, and `notifier` tells others of new requests once it is started.
     """
 
     def __init__(self, store: Store, live: Live, node: Node, clock: Callable[[], datetime] | None = None) -> None:
@@ -56,6 +61,8 @@ class Service:
         self.sessions = Sessions(store, live, contexts, turns)
         self.projects = Projects(store, contexts)
         self.jobs = Jobs(store, contexts)
+        self.messages, self.turn_log = Messages(store, node.id), TurnLog(store, node.id)
+        self.job_runs = JobRuns(store, node.id)
         self.tokens = Tokens(store)
         self.audit = AuditLog(store)
         self.bypasses = Bypasses(store, node.id, clock)
@@ -64,6 +71,25 @@ class Service:
         self.inbox = Inbox(store, live, clock)
         self.overview = Overview(store, live)
         self.runner = Runner(store, self.calls)
+        self.agents = Agents(
+            store,
+            live,
+            self._asking,
+            calls=self.calls,
+            inbox=self.inbox,
+            sessions=self.sessions,
+            messages=self.messages,
+            turn_log=self.turn_log,
+        )
+        self.scheduler = Scheduler(
+            jobs=self.jobs,
+            job_runs=self.job_runs,
+            sessions=self.sessions,
+            turn_log=self.turn_log,
+            agents=self.agents,
+            clock=clock,
+        )
+        self.agents.on_end = self.scheduler.ended
         self.events = Events(store, self.overview.listen)
         self.notifier = Notifier(store, live)
 
@@ -105,6 +131,8 @@ class Service:
 
         The store is the caller's to close.
         """
+        self.scheduler.stop()
+        self.agents.close()
         self.notifier.stop()
         self.events.close()
         self.node.stop()

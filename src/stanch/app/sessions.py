@@ -15,6 +15,7 @@ from stanch.app.live import Live
 from stanch.app.permissions import problem_with
 from stanch.app.turns import Turns
 from stanch.gate.context import ContextSources, context_for
+from stanch.policy.model_names import why_never
 from stanch.storage.store import Store
 from stanch.values.context import RunContext
 from stanch.values.fault import BadFields, BrokenRow, Conflict
@@ -41,6 +42,17 @@ def acting(principal: Principal) -> Principal:
         field, message = problem
         raise BadFields((f"principal.{field}", f"'{field}' {message}"))
     return principal
+
+
+def naming(model: str | None) -> str | None:
+    """The same name of a model, `provider/model` or a bare one, None for none. Raises `BadFields` for any other text.
+
+    WHY bare ones too: an agent that Stanch does not run may know no other name of its model.
+    """
+    problem = None if model is None else why_never(model)
+    if problem is not None:
+        raise BadFields(("model", f"'model' names no model, as provider/model does: {problem}"))
+    return model
 
 
 class Sessions:
@@ -165,8 +177,11 @@ class Sessions:
         return self._store.set_run_context(session_id, self._contexts.usable(context), by=by)
 
     def set_model(self, session_id: str, model: str | None, *, by: Actor) -> SessionRecord:
-        """The session with this model from now on. Raises `NotFound`, and `Conflict` where it has ended."""
-        return self._store.set_model(session_id, model, by=by)
+        """The session with this model from now on.
+
+        Raises `NotFound`, `BadFields` for what names no model, and `Conflict` where the session has ended.
+        """
+        return self._store.set_model(session_id, naming(model), by=by)
 
     def end(self, session_id: str, *, by: Actor) -> SessionRecord:
         """The session, ended, with its turn. Raises `NotFound`, and `Conflict` where it has ended before."""
@@ -187,8 +202,8 @@ class Sessions:
             ContextSources((), policy.agent_defaults.get(agent), policy.source_defaults.get(source.value))
         )
 
-    def _made(self, **fields: Any) -> SessionRecord:
-        return self._store.create_session(**fields)
+    def _made(self, *, model: str | None, **fields: Any) -> SessionRecord:
+        return self._store.create_session(model=naming(model), **fields)
 
 
 def _in_group_of(own: RunContext | None, parents: RunContext | None) -> RunContext | None:

@@ -26,7 +26,7 @@ from stanch.values.fault import BadCall
 from stanch.values.reason import Code
 
 _NEW = tuple.__new__  # WHY: half the cost of calling the named tuple, in the busiest place there is
-_WRITE = EffectClass.WRITE
+_EXECUTE, _WRITE = EffectClass.EXECUTE, EffectClass.WRITE
 _NO_EFFECT = (CallEffect(None),)
 LONGEST_TOOL_NAME = 256
 MOST_TARGETS = 1_000
@@ -49,7 +49,7 @@ class Stamper:
         self._plain = {
             name: (*plain, plain[0] is _WRITE, tool, server_of(name))
             for name, tool in tools.items()
-            if (plain := tool.plain) is not None
+            if (plain := tool.plain) is not None and plain[0] is not _EXECUTE
         }
 
     def judged(self, call: ToolCall, base: str, matters: Matters = _never, wrote: Wrote | None = None) -> JudgedCall:
@@ -73,7 +73,7 @@ class Stamper:
             alone = not (others and any(other in arguments for other in others))
             if type(path) is str and path and path[0] != "~" and (tool.builtin or ".." not in path) and alone:
                 stamp = self._canonicaliser.stamp(path, base, write=write)
-                effect = _NEW(CallEffect, (cls, key, stamp, None, "", None, None, False))
+                effect = _NEW(CallEffect, (cls, key, stamp, None, "", None, None, False, ()))
                 return _NEW(JudgedCall, (call, (effect,), True, tool.builtin, tool.category, server))
         found = tool_named(name, self._tools)
         if found is None:
@@ -90,12 +90,15 @@ class Stamper:
         written = {target.path for target in raw if target.cls is _WRITE}
         stamps: dict[tuple[str, bool], list[Stamp]] = {}
         effects: list[CallEffect] = []
+        runs = any(target.cls is _EXECUTE and target.code is None for target in raw)
+        places = (self._canonicaliser.stamp(base, "/"),) if runs else ()
         for target in raw:
             if target.code is not None:
                 effects.extend(self._commands.effects(target, base, matters, wrote))
                 continue
             if target.path is None:
-                effects.append(CallEffect(target.cls, target.argument, None, None, target.subject))
+                effect = CallEffect(target.cls, target.argument, None, None, target.subject)
+                effects.append(effect._replace(places=places) if target.cls is _EXECUTE else effect)
                 continue
             known = (target.path, target.root)
             if known not in stamps:
@@ -103,6 +106,8 @@ class Stamper:
             reaching = target.recursive and not tool.builtin
             for stamp in stamps[known]:
                 effect = CallEffect(target.cls, target.argument, stamp)
+                if target.cls is _EXECUTE:
+                    effect = effect._replace(places=places)
                 effects.append(self._reaching(name, target, effect, matters) if reaching else effect)
         return tuple(effects)
 
@@ -161,7 +166,12 @@ class Stamper:
                         shown = "" if os.path.lexists(stamp.path) else f"the argument '{_short(key)}' of {call.tool}"
                         stamps.setdefault(stamp.path + "\0" + stamp.detail, (stamp, shown))
         targets: list[tuple[Stamp | None, str]] = list(stamps.values()) or [(None, "")]
-        effects = tuple(CallEffect(cls, "", stamp, None, shown) for stamp, shown in targets for cls in EffectClass)
+        places = (self._canonicaliser.stamp(base, "/"),)
+        effects = tuple(
+            CallEffect(cls, "", stamp, None, shown, places=places if cls is _EXECUTE else ())
+            for stamp, shown in targets
+            for cls in EffectClass
+        )
         server = server_of(call.tool)
         return JudgedCall(call, effects, False, False, Category.MCP if server else None, server)
 

@@ -1,0 +1,270 @@
+"""Agents at work in this process: the runtime, put together with the gate, the store and the models.
+
+Settles which parts the runtime is made of, and what of it doors may use. Does not settle what happens in a turn
+(`runtime`). WHY imported where it is made: the agent library takes seconds to import, and is an extra.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from anyio.to_thread import run_sync
+
+from stanch.app.agent_gate import SURFACE, AgentGate
+from stanch.app.agent_settings import AgentSettings, known_agent
+from stanch.app.asking import Asking
+from stanch.app.calls import Calls
+from stanch.app.inbox import Inbox
+from stanch.app.live import Live
+from stanch.app.messages import Messages
+from stanch.app.sessions import Sessions
+from stanch.app.sight import TierSight
+from stanch.app.turn_log import TurnLog
+from stanch.runtime.live import Live as Happenings
+from stanch.storage.store import Store
+from stanch.values.approval import ClarificationRecord, ClarificationState
+from stanch.values.fault import BadInput, Conflict, StoreUnreadable
+from stanch.values.message import Message, Role, Text
+from stanch.values.records import Actor, Broken, SessionRecord
+from stanch.values.turn import TurnProblem, TurnRecord, TurnState
+
+if TYPE_CHECKING:
+    from stanch.runtime.turns import Turns
+
+MOST_DEPTH = 4
+LONGEST_PROMPT = 1_000_000
+_MOST_QUESTIONS = 500
+_NODE = Actor("stanch", "node")
+_LOG = logging.getLogger(__name__)
+
+
+class Agents:
+    """What is done with agents. The runtime starts with the first turn, or with `start`."""
+
+    def __init__(
+        self,
+        store: Store,
+        live: Live,
+        asking: Asking,
+        *,
+        calls: Calls,
+        inbox: Inbox,
+        sessions: Sessions,
+        messages: Messages,
+        turn_log: TurnLog,
+    ) -> None:
+        self._store, self._live, self._asking = store, live, asking
+        self.messages, self.turn_log = messages, turn_log
+        self._gate = AgentGate(store, live, asking, calls)
+        self._settings = AgentSettings(store, live, asking)
+        self._inbox, self._sessions = inbox, sessions
+        self.sight = TierSight(store, live)
+        self.happenings = Happenings()
+        self.on_end: Callable[[TurnRecord], None] = lambda _: None
+        """Called with each turn that this process has ended, in some thread."""
+        self._turns: Turns | None = None
+        self._starting = threading.Lock()
+        self._closed = False
+
+    def start(self) -> None:
+        """Starts the runtime, which takes up what a process that is gone left behind. Safe to repeat.
+
+        Raises `BadInput` where the agent library is not installed.
+        """
+        self._running()
+
+    def start_soon(self) -> None:
+        """Starts the runtime in a thread of its own, where the agent library is installed.
+
+        WHY: importing it takes seconds, and whatever else a server does need not wait for it.
+        """
+
+        def starting() -> None:
+            try:
+                self.start()
+            except (BadInput, Conflict) as why:
+                _LOG.info("no agents run in this process: %s", why)
+
+        threading.Thread(target=starting, name="stanch-agents", daemon=True).start()
+
+    def begin(self, session_id: str, prompt: str, *, by: Actor) -> TurnRecord:
+        """The turn in which the session's agent answers a person's words. It goes on by itself.
+
+        Raises `NotFound`, and `Conflict` where the session has ended, has no model, or has a turn under way.
+        """
+        if not prompt.strip() or len(prompt) > LONGEST_PROMPT:
+            raise BadInput(f"'text' must have 1 to {LONGEST_PROMPT:,} characters")
+        turns = self._running()
+        self._settings.begin(session_id, by)
+        return turns.begin(session_id, Message(Role.USER, (Text(prompt),)), by)
+
+    def stop(self, turn_id: str, *, by: Actor) -> TurnRecord:
+        """The turn, stopped, whichever process runs it. Raises `NotFound`, and `Conflict` where it has ended."""
+        turn = self.turn_log.stop(turn_id, by=by)
+        if self._turns is not None:
+            self._turns.stop(turn_id)
+        return turn
+
+    def wait(self, turn_id: str, seconds: float | None = None) -> TurnRecord:
+        """The turn, once it has ended, or as it is when the time is up."""
+        return self._running().wait(turn_id, seconds)
+
+    def close(self) -> None:
+        """Ends the runtime. Turns under way stay so, for the next process to go on with. Safe to repeat."""
+        with self._starting:
+            self._closed = True
+            if self._turns is not None:
+                self._turns.close()
+
+    def _running(self) -> Turns:
+        with self._starting:
+            if self._closed:
+                raise Conflict("this process is about to end")
+            if self._turns is None:
+                self._turns = self._made()
+                self._turns.start()
+            return self._turns
+
+    def _made(self) -> Turns:
+        try:
+            from stanch.runtime.builtin import asking, delegating
+            from stanch.runtime.builtin.executing import EXECUTE_CMD
+            from stanch.runtime.builtin.tools import FILE_TOOLS
+            from stanch.runtime.models import Models
+            from stanch.runtime.toolset import Described
+            from stanch.runtime.turns import Turns
+        except ModuleNotFoundError as why:
+            if (why.name or "").startswith("stanch"):
+                raise
+            raise BadInput(f"agents need {why.name}; install it with: pip install 'stanch[agent]'") from None
+        models = Models()
+        turns = Turns(
+            gate=self._gate,
+            log=self.messages,
+            keeper=_Keeper(self, self._store),
+            settings=self._settings,
+            sight=self.sight,
+            models=models,
+            model_of=lambda model: models.get(model, self._live.policy.providers, os.environ),
+            live=self.happenings,
+        )
+        for tool in (*FILE_TOOLS, EXECUTE_CMD):
+            turns.add(tool, Described(tool.name, tool.description, tool.parameters))
+        ask = asking.AskUser(_Questions(self._store, self._inbox), turns.bell, self.happenings)
+        turns.add(ask, Described(asking.NAME, asking.DESCRIPTION, asking.PARAMETERS))
+        call = delegating.CallAgent(_Below(self, turns))
+        turns.add(call, Described(delegating.NAME, delegating.DESCRIPTION, delegating.PARAMETERS))
+        return turns
+
+    def open_below(self, parent_id: str, agent: str) -> SessionRecord:
+        """The new session of a subagent: in the context of its parent unless the policy has one for the agent.
+
+        Raises `BadFields` for an agent that there is not, and `Conflict` where there are too many above it.
+        """
+        parent = self._store.get_session(parent_id)
+        policy = self._live.policy
+        found = known_agent(policy, agent, parent.agent_id)
+        if len(self._asking.lineage(parent_id)) >= MOST_DEPTH:
+            raise Conflict(f"an agent may stand at most {MOST_DEPTH} below another")
+        given: dict[str, Any] = {}
+        if agent not in policy.agent_defaults:
+            given["context"] = self._sessions.now(parent).run_context
+        return self._sessions.create(
+            agent_id=agent,
+            source=parent.source,
+            principal=parent.principal,
+            parent_id=parent_id,
+            model=found.model or parent.model,
+            by=Actor(parent_id, SURFACE),
+            **given,
+        )
+
+    def end_below(self, session_id: str) -> None:
+        """Ends the session of a subagent, whose work is done, with whatever of it waits for a person."""
+        try:
+            self._sessions.end(session_id, by=_NODE)
+        except Conflict:
+            return
+
+
+class _Keeper:
+    def __init__(self, agents: Agents, store: Store) -> None:
+        self._agents, self._store = agents, store
+
+    def begin(self, session_id: str, message: Message, by: Actor) -> TurnRecord:
+        from stanch.runtime.conversation import closing
+
+        before = closing(self._agents.messages.all(session_id))
+        return self._agents.turn_log.begin(session_id, [*before, message], by=by)
+
+    def end(self, turn_id: str, state: TurnState, problem: TurnProblem | None = None) -> TurnRecord:
+        try:
+            ended = self._agents.turn_log.end(turn_id, state, problem, by=_NODE)
+        except Conflict:
+            ended = self._agents.turn_log.get(turn_id)
+        if self.is_subagent(ended.session_id):
+            self._agents.end_below(ended.session_id)
+        self._agents.on_end(ended)
+        return ended
+
+    def get(self, turn_id: str) -> TurnRecord:
+        return self._agents.turn_log.get(turn_id)
+
+    def claim(self) -> list[TurnRecord]:
+        return self._agents.turn_log.claim()
+
+    def is_subagent(self, session_id: str) -> bool:
+        return self._store.get_session(session_id).parent_id is not None
+
+
+class _Questions:
+    def __init__(self, store: Store, inbox: Inbox) -> None:
+        self._store, self._inbox = store, inbox
+
+    def ask(self, session_id: str, question: str, choices: Sequence[str]) -> ClarificationRecord:
+        return self._inbox.ask(session_id, question, choices=choices, by=Actor(session_id, SURFACE))
+
+    def asked(self, session_id: str, question: str, choices: Sequence[str], since: datetime) -> str | None:
+        page = self._store.list_clarifications(state=None, session_id=session_id, limit=_MOST_QUESTIONS)
+        found = [
+            one.request_id
+            for one in page.items
+            if not isinstance(one, Broken)
+            and (one.question, one.choices) == (question, tuple(choices))
+            and one.created_at >= since
+        ]
+        return found[-1] if found else None
+
+    def get(self, request_id: str) -> ClarificationRecord:
+        return self._inbox.question(request_id)
+
+    def cancel(self, request_id: str) -> None:
+        try:
+            if self._inbox.question(request_id).state is ClarificationState.OPEN:
+                self._inbox.cancel(request_id, by=_NODE)
+        except (Conflict, StoreUnreadable):
+            return
+
+
+class _Below:
+    def __init__(self, agents: Agents, turns: Turns) -> None:
+        self._agents, self._turns = agents, turns
+
+    async def open(self, parent_id: str, agent: str, prompt: Message) -> TurnRecord:
+        by = Actor(parent_id, SURFACE)
+        session = await run_sync(self._agents.open_below, parent_id, agent)
+        return await self._turns.begin_here(session.id, prompt, by)
+
+    async def ended(self, turn: TurnRecord) -> TurnRecord:
+        return await self._turns.ended(turn.id)
+
+    def stop(self, turn: TurnRecord) -> None:
+        self._turns.stop(turn.id)
+
+    def said(self, session_id: str) -> list[Message]:
+        return self._agents.messages.all(session_id)
