@@ -55,6 +55,7 @@ def test_what_waits_is_listed_shown_and_approved(world: World, stanch: Stanch) -
     shown = stanch("inbox", "show", request)
     assert "    | -old\n    | +new\n" in shown.out
     assert f"write     {world.workspace}/a.txt" in shown.out
+    assert f"works in  {world.workspace}\n" in shown.out
     done = stanch("inbox", "approve", request, "--note", "fine", "--secs", "60", "--scope", "category")
     assert done.out.splitlines()[0] == "approved: write_file"
     assert "filesystem calls" in done.out

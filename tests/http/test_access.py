@@ -23,7 +23,7 @@ def address(path: str) -> str:
     """A path with something in the place of each parameter."""
     for name in ("session_id", "project_id", "ticket_id", "job_id", "group_id", "token_id", "call_id", "request_id"):
         path = path.replace(f"{{{name}}}", "default")
-    path = path.replace("{bypass_id}", "default")
+    path = path.replace("{bypass_id}", "default").replace("{turn_id}", "default")
     return path.replace("{rule_id}", "1")
 
 

@@ -93,6 +93,18 @@ def test_tools_and_tiers_are_shown(serve: Callable[[str], World]) -> None:
     limited = next(one for one in tiers["tiers"] if one["id"] == "limited")
     assert limited["otherwise"] == {"read": "allow", "write": "deny", "execute": "deny", "network": "deny"}
     assert {"path": "/**/secrets", "read": "deny"} in limited["cells"]
+    assert (limited["shipped"], tiers["broken"], tiers["model"]) == (False, None, None)
+
+
+def test_a_model_is_told_its_tier(serve: Callable[[str], World]) -> None:
+    world = serve(EXAMPLE.read_text("utf-8"))
+    found = [world.get(f"/api/tiers?model={name}")["model"] for name in ("deepseek/chat", "chat")]
+    assert found == [
+        {"model": "deepseek/chat", "tier": "limited", "pattern": "deepseek/*"},
+        {"model": "chat", "tier": "unassigned", "pattern": None},
+    ]
+    said = world.post("/api/check", {"tool": "write_file", "arguments": {"path": "a"}, "model": "deepseek/chat"})
+    assert (said["effect"], said["reason"]["code"], said["reason"]["layer"]) == ("deny", "tier_denies", "tier")
 
 
 def test_a_command_is_answered_part_by_part(world: World) -> None:

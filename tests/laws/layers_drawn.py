@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from stanch.app.engine import drive
+from stanch.app.driving import drive
 from stanch.gate.decide import decide
 from stanch.policy.layers import MANDATING, ORDER, Layer, LayerAnswer
 from stanch.values.call import CallEffect, EffectClass, JudgedCall, Stamp, ToolCall

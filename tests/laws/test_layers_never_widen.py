@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stanch.app.engine import drive
+from stanch.app.driving import drive
 from stanch.gate.decide import decide
 from stanch.policy.layers import NO_OBJECTION, ORDER, Layer, Rewrite, Unbuilt
 from stanch.values.call import JudgedCall, ToolCall

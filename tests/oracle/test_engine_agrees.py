@@ -7,7 +7,8 @@ from random import Random, SystemRandom
 
 import pytest
 
-from stanch.app.engine import Engine, Session, drive
+from stanch.app.driving import drive
+from stanch.app.engine import Engine, Session
 from stanch.gate.decide import decide as conclude
 from stanch.gate.relax import relax
 from stanch.paths.canonical import Canonicaliser

@@ -14,6 +14,7 @@ from stanch.policy.document import Policy, parse
 from stanch.policy.places import Places, rule_lines
 from stanch.values.decision import Effect
 from stanch.values.fault import BadInput
+from stanch.values.reason import Code, LayerId
 
 HEAD = "version = 1\n"
 RULE = HEAD + "[[groups]]\nid = 'x'\n[[groups.rules]]\n"
@@ -105,7 +106,9 @@ def test_tiers_that_cannot_be_read_stand_in_nobodys_way_without_a_model(tmp_path
     (tmp_path / "stanch.toml").write_text(HEAD + "[tiers.t]\nlabel = 3\n")
     engine = open_engine(tmp_path / "stanch.toml")
     assert engine.check("read_file", {"path": "x"}).effect is Effect.ALLOW
-    assert engine.check("read_file", {"path": "x"}, model="a/b").effect is Effect.ASK
+    refused = engine.check("read_file", {"path": "x"}, model="a/b")
+    assert refused.effect is Effect.DENY
+    assert (refused.reason.code, refused.reason.layer) == (Code.POLICY_INVALID, LayerId.TIER)
 
 
 def test_require_is_another_word_for_ask() -> None:

@@ -38,7 +38,10 @@ def test_the_first_start_makes_everything_for_its_owner_alone(command: Start) ->
 def test_models_that_are_trusted_are_shown_so_unless_the_policy_says_otherwise(start: Start, workspace: Path) -> None:
     (workspace / "stanch.toml").write_text('version = 1\n[models.assignments]\n"openai/*" = "limited"\n', "utf-8")
     server = start("--policy", "stanch.toml", "--trust", "anthropic/*", "--trust", "openai/*")
-    assert server.get("/api/tiers")["assignments"] == {"anthropic/*": "trusted", "openai/*": "limited"}
+    tiers = server.get("/api/tiers?model=anthropic/one")
+    assert tiers["assignments"] == {"anthropic/*": "trusted", "openai/*": "limited"}
+    assert (tiers["default_tier"], tiers["model"]["tier"]) == ("unassigned", "trusted")
+    assert [one["id"] for one in tiers["tiers"] if one["shipped"]] == ["trusted", "limited", "untrusted", "unassigned"]
 
 
 def test_only_who_has_a_token_is_answered(start: Start) -> None:

@@ -29,7 +29,7 @@ from stanch.values.reason import Code
 from stanch.values.records import Actor
 
 EXITS = {0: "allow", 10: "ask", 11: "deny"}
-ONLY_A_PROGRAM_GIVES = ("layers", "bypass", "store")
+ONLY_A_PROGRAM_GIVES = ("layers", "bypass", "store", "also", "answers")
 
 
 class CommandLineDoor:

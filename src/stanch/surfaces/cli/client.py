@@ -100,11 +100,11 @@ class Client:
         """The answer to something that is sent."""
         return self._json("POST", path, body)
 
-    def events(self, after: str | None = None) -> Iterator[Event]:
+    def events(self, after: str | None = None, *, path: str = "/api/events") -> Iterator[Event]:
         """The events from now on, or from behind one that was seen, until the server stops. Raises `BadInput`."""
         headers = {} if after is None else {"Last-Event-ID": after}
         fields: dict[str, str] = {}
-        with self._opened("GET", "/api/events", None, headers, QUIET_SECONDS) as stream:
+        with self._opened("GET", path, None, headers, QUIET_SECONDS) as stream:
             try:
                 for raw in stream:
                     line = raw.decode("utf-8", "replace").rstrip("\r\n")
@@ -116,6 +116,10 @@ class Client:
                         fields = {}
             except (OSError, HTTPException, ValueError):
                 return
+
+    def page(self, path: str, **query: Any) -> list[Any]:
+        """The items of one page of a list."""
+        return list(self.get(path, **query)["items"])
 
     def _json(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
         with self._opened(method, path, body, {}, SECONDS) as answer:

@@ -38,6 +38,8 @@ def show_request(one: dict[str, Any]) -> None:
     terminal.out(f"  agent     {visible(one['agent_id'])}, session {visible(one['session_id'])} ({one['source']})")
     if one["context_label"]:
         terminal.out(f"  for       {visible(one['context_label'])}")
+    if one["cwd"] is not None:
+        terminal.out(f"  works in  {visible(one['cwd'])}")
     terminal.out(f"  asks      {visible(one['reason'].get('sentence', ''))}")
     if one["expires_at"] is not None:
         terminal.out(f"  expires   {one['expires_at']}")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from stanch.surfaces.cli import audit, check, explain, inbox, policy, replay, terminal, up
+from stanch.surfaces.cli import audit, chat, check, demo, explain, inbox, policy, replay, terminal, up
 from stanch.values.fault import Fault
 
 
@@ -57,7 +57,9 @@ def _options(
 
 
 audit.register(app)
+chat.register(app)
 check.register(app)
+demo.register(app)
 explain.register(app)
 inbox.register(app)
 policy.register(app)

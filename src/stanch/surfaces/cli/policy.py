@@ -120,7 +120,7 @@ def lint(file: FileArgument = None, as_json: JsonOption = False) -> None:
         _show_file(file, path)
         _show_problems(checked)
         for one in findings:
-            group = "" if one.group == "default" else f' [group "{visible(one.group)}"]'
+            group = "" if one.group in ("", "default") else f' [group "{visible(one.group)}"]'
             terminal.out(f"{visible(one.place)}: {visible(one.message)}{group}")
         if not checked.problems and not findings:
             terminal.out(f"{visible(checked.policy.file)}: nothing found")

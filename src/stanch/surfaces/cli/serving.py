@@ -48,6 +48,8 @@ def serve(
                 terminal.note(note)
             note_problems(running.service.policy)
             running.service.notifier.start(url)
+            running.service.agents.start_soon()
+            running.service.scheduler.start()
 
         stopping.server = server = listening.Server(app, when_up)
         app.state.stopping = lambda: server.should_exit

@@ -33,6 +33,11 @@ def out(line: str = "") -> None:
     _write(sys.stdout, line + "\n")
 
 
+def out_words(text: str) -> None:
+    """Writes some words to standard output, with no line's end behind them."""
+    _write(sys.stdout, text)
+
+
 def out_json(value: Any) -> None:
     """Writes a value to standard output as indented JSON, in ASCII: no character of a path can act on a terminal."""
     out(json.dumps(value, indent=2))

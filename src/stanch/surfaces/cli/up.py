@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from stanch.policy.model_names import why_never
 from stanch.surfaces import finding
 from stanch.values.fault import BadInput
 
@@ -77,7 +78,7 @@ TrustOption = Annotated[
         "--trust",
         metavar="PATTERN",
         help="Models to put into the tier 'trusted', as in [models.assignments], for instance 'anthropic/*'; may be "
-        "given several times. The policy file's own word goes first. Tiers are shown, and not judged yet.",
+        "given several times. A pattern of the policy file that says as much goes first.",
         show_default=False,
     ),
 ]
@@ -120,8 +121,9 @@ def up(  # noqa: PLR0917 - typer calls it by name
             data=data,
             database=database,
         )
-        if not all(pattern.strip() for pattern in trust or ()):
-            raise BadInput("--trust needs a pattern of models, for instance --trust 'anthropic/*'")
+        for pattern in trust or ():
+            if (why := why_never(pattern)) is not None:
+                raise BadInput(f"--trust needs a pattern of models, for instance --trust 'anthropic/*': {why}")
         given = replace(given, trust=tuple(trust or ()))
         serving.serve(given, host=host, port=port, usual=PORT, progress=progress, stopping=stopping)
 

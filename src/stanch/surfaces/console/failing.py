@@ -47,4 +47,7 @@ def said_of(fault: Exception) -> tuple[int, str]:
 def sentence(fault: Exception) -> str:
     """A fault's message as a sentence."""
     text = str(fault)
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"
+    first = text.partition(" ")[0]
+    if first.isalpha():  # and no name, which is written as it is
+        text = f"{text[:1].upper()}{text[1:]}"
+    return f"{text}{'' if text.endswith(('.', '!', '?')) else '.'}"

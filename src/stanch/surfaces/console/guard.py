@@ -141,7 +141,10 @@ def _fields(request: Request, body: bytes, login: Login, right: Right) -> dict[s
     if right not in login.caller.rights:
         raise Refused(403, "You may not do this.")
     if request.method != "POST":
-        return parse_qs(request.url.query, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        try:
+            return parse_qs(request.url.query, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        except ValueError:
+            raise Refused(400, "There are too many fields in this address.") from None
     fields = form_of(request, body)
     if not login.sent_by(fields.get("key", [""])[-1]):
         raise Refused(403, "This form is not one of your login's. Load the page again.")

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from stanch.surfaces.console.failing import sentence
 from stanch.surfaces.console.guard import Asked, goes_to
 from stanch.values.approval import BypassRecord, BypassScope
+from stanch.values.call import Category
 from stanch.values.fault import Conflict
 from stanch.values.records import Broken, ChainReport
 
@@ -42,6 +43,8 @@ def end_bypass(asked: Asked) -> Response:
 def scope_words(bypass: BypassRecord) -> str:
     """Which calls a bypass answers for."""
     match bypass.scope:
+        case BypassScope.CATEGORY if bypass.category is Category.MCP:
+            return "calls of any MCP server"
         case BypassScope.CATEGORY if bypass.category is not None:
             return f"{bypass.category.value} calls"
         case BypassScope.MCP_SERVER:
@@ -56,6 +59,7 @@ def audit(asked: Asked, *, report: ChainReport | None = None) -> Response:
     return asked.page(
         "audit.html.j2",
         at="audit",
+        wide=True,
         rows=[one for one in page.items if not isinstance(one, Broken)],
         broken=[one for one in page.items if isinstance(one, Broken)],
         total=page.total,

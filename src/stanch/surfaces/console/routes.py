@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from stanch.app.service import Service
-from stanch.surfaces.console import inbox, ledger, rules
+from stanch.surfaces.console import inbox, ledger, rules, session_list, session_new, session_page, session_stream
 from stanch.surfaces.console.failing import Refused, said_of
 from stanch.surfaces.console.guard import HEADERS, HOME, LOGIN, Asked, Guard, cookie_of, form_of, goes_to, html
 from stanch.surfaces.console.logins import LONGEST, LoginRefused, Logins
@@ -23,7 +23,10 @@ from stanch.surfaces.console.streaming import streaming
 
 LOGOUT = "/logout"
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
-_STATIC = ("console.css", "cards.css", "console.js", "htmx.min.js", "hx-sse.min.js", "icon.svg", "htmx.LICENSE.txt")
+_STATIC = (
+    *("console.css", "cards.css", "sessions.css", "console.js", "sessions.js"),
+    *("htmx.min.js", "hx-sse.min.js", "icon.svg", "htmx.LICENSE.txt"),
+)
 
 
 def routes(service: Service) -> list[BaseRoute]:
@@ -31,17 +34,29 @@ def routes(service: Service) -> list[BaseRoute]:
     logins = Logins(service)
     guard = Guard(service, logins)
     answers = "/console/inbox/approvals/{request_id}"
+    session = f"{session_list.PAGE}/{{session_id}}"
     return [
         Route(LOGIN, _login_page(guard), methods=["GET"], include_in_schema=False),
         Route(LOGIN, _login(logins), methods=["POST"], include_in_schema=False),
         guard.question(LOGOUT, _logout),
         Route("/console/stream", streaming(guard), methods=["GET"], include_in_schema=False),
         Route("/console/static/{name}", _static, methods=["GET"], include_in_schema=False),
+        guard.page("/", _home),
         guard.page("/console", _home),
         guard.page(HOME, inbox.page),
         guard.page("/console/inbox/cards", inbox.cards),
         guard.form(answers, inbox.answer),
         guard.form("/console/inbox/questions/{request_id}", inbox.reply),
+        guard.page(session_list.PAGE, session_list.page),
+        guard.form(session_list.PAGE, session_new.begin),
+        guard.page(f"{session_list.PAGE}-rows", session_list.rows),
+        guard.page(session, session_page.page),
+        guard.page(f"{session}/timeline", session_page.timeline),
+        guard.page(f"{session}/messages/{{seq}}/{{part}}", session_page.part),
+        guard.form(f"{session}/say", session_page.say),
+        guard.form(f"{session}/stop", session_page.stop),
+        guard.form(f"{session}/model", session_page.set_model),
+        Route(f"{session}/stream", session_stream.streaming(guard), methods=["GET"], include_in_schema=False),
         guard.page(rules.PAGE, rules.page),
         guard.form("/console/rules/write", rules.write_rule),
         guard.form("/console/rules/delete", rules.delete_rule),

@@ -33,7 +33,7 @@ from stanch.surfaces.console.rule_forms import (
     sent_form,
 )
 from stanch.surfaces.console.trying import answer_to
-from stanch.values.fault import BadCall, BadContext, BadFields, BadInput, Conflict, NotFound, quoted
+from stanch.values.fault import BadCall, BadContext, BadFields, BadInput, Conflict, NotFound
 from stanch.values.records import Broken, Page, RuleRecord
 
 PAGE = "/console/rules"
@@ -78,7 +78,7 @@ def page_of_group(
     broken = [one for one in kept if isinstance(one, Broken)]
     listed = next((one for one in groups if one.record.id == group), None)
     if listed is None:
-        raise NotFound("group", quoted(group))
+        raise NotFound("group", group)
     rows = every(lambda **at: service.groups.rules(group_id=group, **at))
     return asked.page(
         "rules.html.j2",
@@ -222,5 +222,5 @@ def _back(group: str, anchor: str = "") -> Response:
 
 def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise NotFound("rule", quoted(text))
+        raise NotFound("rule", text)
     return int(text)

@@ -37,7 +37,7 @@ def answer_to(asked: Asked) -> Mapping[str, Any]:
         group=asked.get("group") or None,
     )
     try:
-        decision = asked.service.check(described, tool, arguments).decision
+        session, decision = asked.service.check(described, tool, arguments)
     except RecursionError:
         raise BadCall("the arguments are nested too deeply") from None
     reason = reason_of(decision)
@@ -50,7 +50,7 @@ def answer_to(asked: Asked) -> Mapping[str, Any]:
         "layer": reason["layer"].replace("_", " "),
         "code": reason["code"],
         "mandated": decision.mandated,
-        "parts": parts_of(list(targets_of(decision)), is_command=is_command),
+        "parts": parts_of(list(targets_of(decision)), session.context.effective_working_dir(), is_command=is_command),
         "version": decision.policy_version[:12],
     }
 

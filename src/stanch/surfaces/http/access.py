@@ -22,10 +22,10 @@ TOKENS = "/api/tokens"
 # All that somebody may do who may only ask: an agent, in the first place.
 ASKING = frozenset(
     {
+        ("GET", "/api/approval/tools"),
+        # Of these, it is answered about what belongs to its own sessions, and about no other that is stored.
         ("POST", "/api/check"),
         ("POST", "/api/explain"),
-        ("GET", "/api/approval/tools"),
-        # Of these, it is answered about what belongs to its own sessions, and about nothing else.
         ("POST", "/api/sessions/{session_id}/calls"),
         ("GET", "/api/sessions/{session_id}/calls"),
         ("GET", "/api/calls/{call_id}"),

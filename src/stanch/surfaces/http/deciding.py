@@ -14,6 +14,8 @@ from starlette.concurrency import run_in_threadpool
 
 from stanch.app.asking import Described
 from stanch.app.engine import UNSET
+from stanch.app.owning import own_session
+from stanch.app.permissions import Right
 from stanch.app.service import Service
 from stanch.surfaces import wire
 from stanch.surfaces.http.access import Served, admitted
@@ -42,12 +44,14 @@ class AskingRoute(GuardedRoute):
         return asked
 
     def _answered(self, request: Request, raw: bytes) -> Response:
-        admitted(request, self.path)
+        caller = admitted(request, self.path)
         self.known_query(request)
         try:
             body = CheckBody.model_validate(body_of(request, raw))
         except ValidationError as why:
             raise unprocessable(problems_of(why.errors(include_url=False), CheckBody)) from None
+        if body.session_id is not None and Right.READ not in caller.rights:
+            own_session(request.app.state.service, caller, body.session_id)
         try:
             said = self.endpoint(body, request.app.state.service)
         except RecursionError:

@@ -6,7 +6,9 @@ Settles the routes and what they show. All of it is read only: it is written in 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
 
+from fastapi import Query
 from pydantic import Field
 
 from stanch.policy.declared import Tool
@@ -14,8 +16,12 @@ from stanch.policy.known_tools import known, server_of
 from stanch.surfaces.http.access import Served
 from stanch.surfaces.http.routers import guarded
 from stanch.surfaces.http.shown import Shown
+from stanch.tiers.tier import Tiers, TiersBroken
 
 ROUTER = guarded("/api", "policy")
+AskedModel = Annotated[
+    str | None, Query(max_length=1024, description="A model, as `provider/model`: say which tier it is in.")
+]
 
 
 class PolicyProblem(Shown):
@@ -42,16 +48,31 @@ class TierShown(Shown):
 
     id: str
     label: str
+    shipped: bool = Field(description="It is there without being written.")
+    place: str = Field(description="Where it is written: file and line.")
     otherwise: dict[str, str]
     cells: list[dict[str, str]]
+
+
+class AssignedShown(Shown):
+    """The tier of a model. `pattern` is what put it there; null where it is in the default tier."""
+
+    model: str
+    tier: str | None = Field(description="Null where the tiers cannot be relied on.")
+    pattern: str | None
 
 
 class TiersShown(Shown):
     """The trust tiers, and which models are in each."""
 
-    default_tier: str | None
+    default_tier: str = Field(description="The tier of every model that no pattern fits.")
     assignments: dict[str, str]
     tiers: list[TierShown]
+    broken: str | None = Field(
+        description="The place of a mistake in what the file says of tiers or models: until it is mended, every call "
+        "that a tier would judge is denied."
+    )
+    model: AssignedShown | None = Field(description="The tier of the model that was asked about.")
 
 
 class EffectOfTool(Shown):
@@ -104,22 +125,35 @@ def read_policy(service: Served) -> PolicyShown:
 
 
 @ROUTER.get("/tiers")
-def read_tiers(service: Served) -> TiersShown:
-    """Read the trust tiers of the policy file."""
+def read_tiers(service: Served, model: AskedModel = None) -> TiersShown:
+    """Read the trust tiers, those that ship among them, and which of them a model is in."""
     policy = service.policy
+    tiers = Tiers(policy)
     return TiersShown(
-        default_tier=policy.default_tier,
+        default_tier=tiers.default,
         assignments=dict(policy.assignments),
         tiers=[
             TierShown(
                 id=tier.id,
                 label=tier.label,
+                shipped=tier.shipped,
+                place=tier.places[0],
                 otherwise={cls: effect.value for cls, effect in tier.otherwise.items()},
                 cells=[dict(cell) for cell in tier.cells],
             )
             for tier in policy.tiers.values()
         ],
+        broken=tiers.broken,
+        model=None if model is None else _assigned(tiers, model),
     )
+
+
+def _assigned(tiers: Tiers, model: str) -> AssignedShown:
+    try:
+        found = tiers.assignment(model)
+    except TiersBroken:
+        return AssignedShown(model=model, tier=None, pattern=None)
+    return AssignedShown(model=model, tier=found.tier.id, pattern=found.pattern)
 
 
 @ROUTER.get("/approval/tools")

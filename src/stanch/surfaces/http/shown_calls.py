@@ -55,6 +55,7 @@ class ApprovalShown(RequestShown):
     tool_call_id: str
     tool_name: str
     arguments: dict[str, Any]
+    cwd: str | None
     targets: list[dict[str, Any]]
     agent_id: str
     source: Word
@@ -162,6 +163,7 @@ def approval_shown(approval: ApprovalRecord) -> ApprovalShown:
         tool_call_id=approval.tool_call_id,
         tool_name=approval.tool_name,
         arguments=dict(approval.arguments),
+        cwd=approval.cwd,
         targets=[dict(one) for one in approval.targets],
         agent_id=approval.agent_id,
         source=approval.source.value,
