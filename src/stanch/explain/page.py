@@ -67,6 +67,22 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "person asked about. Nobody knows whether it writes there.",
             "Only a person can answer, or else name the file to a program that is known.",
         ),
+        Code.TIER_DENIES: (
+            "The trust tier of the model that will see the result denies this there. Or a person was asked for this "
+            "tier before, and said no.",
+            "Change the tier's cells in the policy file, assign the model to another tier, or go on with another "
+            "model. No rule, grant or approval answers for a tier.",
+        ),
+        Code.TIER_ASKS: (
+            "The trust tier of the model that will see the result has a person asked, once for each directory of a "
+            "session. A model that no pattern fits is in the default tier, which asks about everything as it ships.",
+            "Assign the model to a tier: `[models.assignments]` in the policy file, or `stanch up --trust`.",
+        ),
+        Code.TIER_COVERS: (
+            "A search, a move or a command may reach what the model's trust tier denies, or asks about; or nobody "
+            "knows in which directory a command will run.",
+            "Start it lower, or write out what is not known.",
+        ),
         Code.GROUP_MISSING: (
             "The session names a permission group that does not exist. Only the denies of `default` stand.",
             "Make the group, or name another in the run context.",

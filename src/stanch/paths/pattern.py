@@ -16,6 +16,7 @@ from functools import lru_cache
 
 MAX_PATTERN = 4096
 _SPAN = "**"
+_STARS = re.compile(r"\*+")
 
 
 class BadPattern(ValueError):
@@ -28,6 +29,11 @@ class Part:
 
     text: str
     wild: bool
+
+    @property
+    def wildcards(self) -> int:
+        """How many it has: each `?`, and each run of stars."""
+        return self.text.count("?") + len(_STARS.findall(self.text)) if self.wild else 0
 
 
 @dataclass(frozen=True, slots=True)
