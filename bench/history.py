@@ -1,10 +1,10 @@
 """A conversation filtered for another model, beside the same done in Node with a plain `map`, and beside copying it.
 
-100,000 messages with none to three source tags each, out of 1,000 paths, of which some are closed: so many that 1.5, 14.5
-or 54 of a hundred messages are touched. Node filters messages of the same shape (and, for comparison, flat ones), makes
-the same texts and the same counts; both are asked in turn, in one run, each alone. First it is checked that they make
-the same. `copy.deepcopy` and `list` copy the same messages, the former as plain dicts. Quotes are off but in the rows
-that say so. Where there is no Node, the rows against it are left out.
+100,000 messages with none to three source tags each, out of 1,000 paths, of which some are closed: so many that 1.5,
+14.5 or 54 of a hundred messages are touched. Node filters messages of the same shape (and, for comparison, flat ones),
+makes the same texts and the same counts; both are asked in turn, in one run, each alone. First it is checked that they
+make the same. `copy.deepcopy` and `list` copy the same messages, the former as plain dicts. Quotes are off but in the
+rows that say so. Where there is no Node, the rows against it are left out.
 """
 
 from __future__ import annotations
@@ -136,6 +136,7 @@ def _first_passes(messages: list[Message], node: Node | None, rounds: int) -> li
         names = closed(count)
         progress(f"history: {share} of the messages")
         touched = _check(messages, names, node)
+        gc.collect()
         took: dict[str, list[float]] = {"ours": [], "same": [], "flat": []}
         for _ in range(rounds):
             took["ours"].append(_timed(lambda names=names: filtered(messages, names)))  # type: ignore[misc]
@@ -200,7 +201,7 @@ def _resent(messages: list[Message], rounds: int) -> Row:
     kept.sent(said, 1, look)
     ours, lists = [], []
     for _ in range(rounds):
-        said += messages[len(said) : len(said) + NEW]
+        said.extend(messages[len(said) : len(said) + NEW])
         lists.append(_timed(lambda: list(said)))
         ours.append(_timed(lambda: kept.sent(said, 1, look)))
     assert list(kept.sent(said, 1, look).messages) == filtered(said, names).messages
@@ -225,14 +226,8 @@ def _grown(rounds: int, sizes: Sequence[int]) -> list[Row]:
     floor: dict[int, list[float]] = {}
     for size in sizes:
         progress(f"history: {size:,} messages")
-        messages = conversation(size)
         repeats = max(sizes[-1] // size // 10, 1)
-        for _ in range(rounds if size < MESSAGES else max(rounds // 3, 3)):
-            spent = sum(_timed(lambda: filtered(messages, names)) for _ in range(repeats))  # noqa: B023
-            each.setdefault(size, []).append(spent / size / repeats)
-            spent = sum(_timed(lambda: [one.marks for one in messages]) for _ in range(repeats))  # noqa: B023
-            floor.setdefault(size, []).append(spent / size / repeats)
-        del messages
+        each[size], floor[size] = _each(conversation(size), names, rounds if size < MESSAGES else 5, repeats)
     least = sizes[0]
     middle = {size: statistics.median(times) for size, times in each.items()}
     bare = {size: statistics.median(times) for size, times in floor.items()}
@@ -251,6 +246,17 @@ def _grown(rounds: int, sizes: Sequence[int]) -> list[Row]:
     ]
 
 
+def _each(messages: list[Message], names: frozenset[str], rounds: int, repeats: int) -> tuple[list[float], list[float]]:
+    """Microseconds for each message: to filter it, and just to look at it."""
+    filtering, looking = [], []
+    for _ in range(rounds):
+        spent = sum(_timed(lambda: filtered(messages, names)) for _ in range(repeats))
+        filtering.append(spent / len(messages) / repeats)
+        spent = sum(_timed(lambda: [one.marks for one in messages]) for _ in range(repeats))
+        looking.append(spent / len(messages) / repeats)
+    return filtering, looking
+
+
 def _ratio(what: str, rival: str, sizes: str, ours: list[float], theirs: list[float], target: float | None) -> Row:
     ratios = [one / other for one, other in zip(ours, theirs, strict=True)]
     middle = statistics.median(ours) / statistics.median(theirs)
@@ -260,8 +266,7 @@ def _ratio(what: str, rival: str, sizes: str, ours: list[float], theirs: list[fl
 
 
 def _timed(work: Callable[[], object]) -> float:
-    """How long it took, in microseconds, with what it made still there; garbage of before is gone."""
-    gc.collect()
+    """How long it took, in microseconds, with what it made still there."""
     begun = time.perf_counter()
     made = work()
     spent = time.perf_counter() - begun

@@ -56,7 +56,8 @@ def test_calls_side_by_side_of_which_one_was_run_are_not_run_again(tmp_path: Pat
         world.service.approving.approve(request.request_id, by=PERSON)
         assert world.service.agents.wait(turn.id, 60).state is TurnState.COMPLETED
         assert (world.workspace / "log").read_text() == "x\n"
-        assert len(world.results(session)) == 2 and len(world.models.asked) == 2
+        assert len(world.results(session)) == 2
+        assert len(world.models.asked) == 2
 
 
 def test_a_call_that_ran_when_its_process_ended_is_not_repeated(tmp_path: Path) -> None:
@@ -96,7 +97,8 @@ def test_a_question_that_was_answered_meanwhile_is_not_asked_again(tmp_path: Pat
         world.service.inbox.answer(asked.request_id, "yes", by=PERSON)
         world.restart()
         assert world.service.agents.wait(turn.id, 60).state is TurnState.COMPLETED
-        assert world.results(session) == ["yes"] and world.service.inbox.list().total == 0
+        assert world.results(session) == ["yes"]
+        assert world.service.inbox.list().total == 0
 
 
 def test_a_turn_whose_model_had_not_answered_is_asked_again(tmp_path: Path) -> None:

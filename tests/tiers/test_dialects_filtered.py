@@ -67,8 +67,6 @@ def tagged(messages: Sequence[Message], chosen: Sequence[bool]) -> list[Message]
 def test_whatever_is_withheld_the_library_takes_the_rest(name: str) -> None:
     @given(sdk_shapes.drawn(name), st.lists(st.booleans(), min_size=1, max_size=8))
     def holds(given_: list[Any], chosen: list[bool]) -> None:
-        for one in given_:
-            one.pop("clear_at", None)  # WHY: a word of a provider's, which a filter cannot tell from content
         messages = tagged(READ[name](given_), chosen)
         left = redact_history(messages, closed, "limited", quotes=False).messages
         out = written(name, left)

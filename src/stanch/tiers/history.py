@@ -9,6 +9,7 @@ INVARIANT: no message that was given is ever changed, and none is dropped; the c
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from stanch.tiers.history_plain import short_way
 from stanch.tiers.history_quotes import Quotes
 from stanch.tiers.history_spans import Names
 from stanch.tiers.history_verdicts import Read, Verdicts, reading
-from stanch.tiers.report import Report, counted
+from stanch.tiers.report import Report, read_only
 from stanch.values.message import Message, signer_mark
 
 MANY = 10_000
@@ -61,6 +62,8 @@ class Look:
         self._verdicts = Verdicts(may_read, label, answers)
         self._withholding = Withholding(self._verdicts, model, quotes=quotes)
         self._quotes = Quotes(self._verdicts) if quotes else None
+        self._pieces: Counter[str] = Counter()
+        self._quoted: Counter[str] = Counter()
         self._message = short_way(self._withholding)
         if model is not None:
             self._verdicts.open.add(signer_mark(model))
@@ -92,14 +95,16 @@ class Look:
 
     def report(self) -> Report:
         """What has been kept back so far."""
-        quoted, unsent = ((), 0) if self._quotes is None else (self._quotes.replaced, self._quotes.unsent)
-        return Report(
-            self._label,
-            counted(self._withholding.pieces),
-            counted(quoted),
-            tuple(self._verdicts.asks),
-            self._withholding.unsent + unsent,
-        )
+        pieces, quotes = self._withholding.pieces, self._quotes
+        self._withholding.counted = self._withholding.counted or bool(pieces)
+        self._pieces.update(pieces)
+        pieces.clear()
+        unsent = self._withholding.unsent
+        if quotes is not None:
+            self._quoted.update(quotes.replaced)
+            quotes.replaced.clear()
+            unsent += quotes.unsent
+        return Report(self._label, read_only(self._pieces), read_only(self._quoted), tuple(self._verdicts.asks), unsent)
 
 
 @contextmanager

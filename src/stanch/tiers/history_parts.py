@@ -40,13 +40,15 @@ Inner = Text | File | Opaque
 class Withholding:
     """One look at one conversation, message by message, oldest first.
 
-    `taken` are the texts that were withheld so far, with the names of where they came from; none are kept where nobody
-    asks for `quotes`.
+    `pieces` are the names of where each piece came from that was withheld since somebody last counted them. `taken` are
+    the texts that were withheld, with the names of where they came from; none are kept where nobody asks for `quotes`.
     """
 
     def __init__(self, verdicts: Verdicts, model: str | None, *, quotes: bool) -> None:
         self.verdicts = verdicts
         self.pieces: list[str] = []
+        self.counted = False
+        """True where pieces were counted before, and are not among `pieces` any more."""
         self.unsent = 0
         self.taken: list[tuple[str, Names]] = []
         self.quotes, self._model = quotes, model
@@ -228,13 +230,18 @@ class Withholding:
         denied = self.verdicts.denied(part.tags)
         if denied:
             self._take([part.text], denied)
-        if is_signed(part) and (denied or self._is_foreign(signer) or (self.pieces and not self._is_own(signer))):
+        if is_signed(part) and (denied or self._is_foreign(signer) or (self._withheld and not self._is_own(signer))):
             self.unsent += 1
             return None
         if not denied:
             return part
         words = self._words(denied)
         return Reasoning(words, extra=form_alone(part.extra, words))
+
+    @property
+    def _withheld(self) -> bool:
+        """True where anything has been withheld so far."""
+        return self.counted or bool(self.pieces)
 
     def _is_foreign(self, signer: str | None) -> bool:
         """True where another provider than the model's has signed."""

@@ -20,7 +20,8 @@ def short_way(withholding: Withholding) -> Callable[[Message], Message]:
     ready: dict[str, tuple[Text]] = {}
 
     def message(given: Message) -> Message:
-        if not given.plain:
+        kind = given.plain
+        if kind is None:
             return long_way(given)
         count = 0
         first = ""
@@ -46,6 +47,10 @@ def short_way(withholding: Withholding) -> Callable[[Message], Message]:
             part = given.parts[0]
             texts = part.content if isinstance(part, Result) else (part,)
             withholding.taken += [(one.text, tuple(names)) for one in texts if isinstance(one, Text)]
-        return bare(given, made if given.parts[0].__class__ is Text else (bare_result(given.parts[0], made),))
+        if kind is Text:
+            return bare(given, made)
+        result = given.parts[0]
+        assert isinstance(result, Result)
+        return bare(given, (bare_result(result, made),))
 
     return message

@@ -27,7 +27,7 @@ _FORM_KEYS = frozenset(
     {
         "type", "id", "ids", "role", "name", "status", "phase", "index", "ttl", "format", "detail", "media_type",
         "call_id", "item_id", "tool_id", "tool_use_id", "tool_call_id", "server_name", "server_label", "server_id",
-        "namespace", "environment", "arguments", "input_type", "caller",
+        "namespace", "environment", "arguments", "input_type", "caller", "effort", "clear_at",
     }
 )  # fmt: skip
 _PIECES = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")

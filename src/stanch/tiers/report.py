@@ -6,8 +6,7 @@ kept back (`tiers.history`).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -51,7 +50,6 @@ class Report:
         }
 
 
-def counted(names: Iterable[str]) -> Mapping[str, int]:
-    """How often each name occurs, to be read only."""
-    found = dict(Counter(names))
-    return MappingProxyType(found) if found else NONE
+def read_only(counts: Mapping[str, int]) -> Mapping[str, int]:
+    """The counts as they are now, to be read only."""
+    return MappingProxyType(dict(counts)) if counts else NONE

@@ -141,8 +141,8 @@ Part: TypeAlias = Text | Reasoning | Fragment | File | Call | Result | Opaque
 class Message:
     """One message. `id` is its keeper's, empty where nobody keeps it. `model` made it, as `provider/model`.
 
-    Two things are worked out from the rest. `marks`: see `mark_of` and `signer_mark`. `plain`: it is one text or one
-    result, with nothing besides, and its marks are the names of its tags, each of which is on all of it.
+    Two things are worked out from the rest. `marks`: see `mark_of` and `signer_mark`. `plain` is `Text` or `Result`
+    where it is one of these, with nothing besides, and its marks are the names of its tags, each on all of it.
     """
 
     role: Role
@@ -151,11 +151,12 @@ class Message:
     model: str | None = None
     extra: Mapping[str, Any] = field(default_factory=_nothing, repr=False)
     marks: frozenset[str] = field(init=False, repr=False, compare=False)
-    plain: bool = field(init=False, repr=False, compare=False)
+    plain: type[Text | Result] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "marks", _marks(self.parts, self.model))
-        object.__setattr__(self, "plain", len(self.parts) == 1 and not self.extra and _is_plain(self.parts[0]))
+        kind = _plain(self.parts[0]) if len(self.parts) == 1 and not self.extra else None
+        object.__setattr__(self, "plain", kind)
 
 
 def mark_of(tag: SourceTag) -> str:
@@ -176,12 +177,13 @@ def is_signed(part: Reasoning) -> bool:
     return part.signature is not None or bool(part.extra.get("id"))
 
 
-def _is_plain(part: Part) -> bool:
+def _plain(part: Part) -> type[Text | Result] | None:
     if part.extra or not isinstance(part, (Text, Result)):
-        return False
+        return None
     if isinstance(part, Result) and not all(isinstance(one, Text) and not one.tags for one in part.content):
-        return False
-    return all(tag.span is None and tag.origin is Origin.PATH and tag.name[:1] == "/" for tag in part.tags)
+        return None
+    whole = all(tag.span is None and tag.origin is Origin.PATH and tag.name[:1] == "/" for tag in part.tags)
+    return type(part) if whole else None
 
 
 def _marks(parts: tuple[Part, ...], model: str | None) -> frozenset[str]:
@@ -217,8 +219,8 @@ class _TextDraft:
 _NO_MARKS: frozenset[str] = frozenset()
 
 
-def bare(message: Message, part: tuple[Part]) -> Message:
-    """The message with another part, a text or a result without a tag in it, and with nothing besides."""
+def bare(message: Message, part: tuple[Text] | tuple[Result]) -> Message:
+    """The plain message with another part of the same kind, without a tag in it, and with nothing besides."""
     made: Any = _Draft()
     made.role = message.role
     made.parts = part
@@ -226,7 +228,7 @@ def bare(message: Message, part: tuple[Part]) -> Message:
     made.model = message.model
     made.extra = NOTHING
     made.marks = _NO_MARKS
-    made.plain = True
+    made.plain = message.plain
     made.__class__ = Message
     done: Message = made
     return done

@@ -90,6 +90,8 @@ class Welcome:
         if self.new_token is not None:
             terminal.out(f"            {self.new_token}, shown this once")
         terminal.out(f"  inbox     {visible(self.inbox())}")
+        terminal.out(f"  chat      {visible(self.chat())}")
+        terminal.out(f"  demo      {visible(f'{_program()} demo')}, which needs no model")
         terminal.out("\nTry, in another terminal:\n")
         for command in self.commands():
             terminal.out(f"  {visible(command)}")
@@ -97,6 +99,10 @@ class Welcome:
     def inbox(self) -> str:
         """The command that shows what waits for a person, in any directory."""
         return f"{_program()} inbox list --data {shlex.quote(str(self.settings.data))}"
+
+    def chat(self) -> str:
+        """The command that talks to an agent, in any directory. The model is for the person to name."""
+        return f"{_program()} chat --data {shlex.quote(str(self.settings.data))} --model PROVIDER/MODEL"
 
     def commands(self) -> list[str]:
         """Commands that work as they are printed, in any directory."""
