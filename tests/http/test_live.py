@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stanch.app.service import Service
+from stanch.runtime.live import Kind
 from stanch.runtime.scripted_reply import say, use
 from stanch.storage.store import Store
 from stanch.surfaces import following
@@ -93,6 +94,20 @@ def test_a_follower_goes_on_where_it_stopped(tmp_path: Path, follow: Follow) -> 
         add(world, session)
         for follower, wanted in followers:
             assert [follower.events.get(timeout=SECONDS).id for _ in wanted] == wanted
+
+
+def test_words_of_a_message_that_was_told_already_are_not_told_behind_it(tmp_path: Path, follow: Follow) -> None:
+    with talking(tmp_path, []) as world:
+        session = world.session()
+        follower, tell = follow(world, session), world.service.agents.happenings.tell
+        add(world, session)
+        follower.until("message")
+        world.service.messages.add(session, Message(Role.ASSISTANT, (Text("late"),), model="a/b"))
+        follower.until("message")
+        tell(session, Kind.TEXT, text="late")
+        tell(session, Kind.MESSAGE, role="assistant")
+        tell(session, Kind.TEXT, text="next")
+        assert [one.data["text"] for one in follower.until("text")] == ["next"]
 
 
 def test_none_is_left_out_of_many(tmp_path: Path, follow: Follow) -> None:

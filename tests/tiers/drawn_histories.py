@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -53,7 +54,8 @@ class Pieces:
 
     def piece(self, closed: bool, kept: bool = True) -> str:
         number = next(self._numbers)
-        text = f"<{'closed' if closed else 'open'} piece {number} of the conversation {number * 7919}>"
+        # No two of them have a run in common that is long enough for a quote.
+        text = f"<{'closed' if closed else 'open'} {number} {hashlib.sha256(bytes([number])).hexdigest()}>"
         if closed:
             self.closed.append(text)
         elif kept:

@@ -11,12 +11,10 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
-
-from anyio.to_thread import run_sync
+from typing import TYPE_CHECKING
 
 from stanch.app.agent_gate import SURFACE, AgentGate
-from stanch.app.agent_settings import AgentSettings, known_agent
+from stanch.app.agent_settings import AgentSettings
 from stanch.app.asking import Asking
 from stanch.app.calls import Calls
 from stanch.app.inbox import Inbox
@@ -24,19 +22,19 @@ from stanch.app.live import Live
 from stanch.app.messages import Messages
 from stanch.app.sessions import Sessions
 from stanch.app.sight import TierSight
+from stanch.app.subagents import Below, Subagents
 from stanch.app.turn_log import TurnLog
 from stanch.runtime.live import Live as Happenings
 from stanch.storage.store import Store
 from stanch.values.approval import ClarificationRecord, ClarificationState
 from stanch.values.fault import BadInput, Conflict, StoreUnreadable
 from stanch.values.message import Message, Role, Text
-from stanch.values.records import Actor, Broken, SessionRecord
+from stanch.values.records import Actor, Broken
 from stanch.values.turn import TurnProblem, TurnRecord, TurnState
 
 if TYPE_CHECKING:
     from stanch.runtime.turns import Turns
 
-MOST_DEPTH = 4
 LONGEST_PROMPT = 1_000_000
 _MOST_QUESTIONS = 500
 _NODE = Actor("stanch", "node")
@@ -62,8 +60,9 @@ class Agents:
         self.messages, self.turn_log = messages, turn_log
         self._gate = AgentGate(store, live, asking, calls)
         self._settings = AgentSettings(store, live, asking)
-        self._inbox, self._sessions = inbox, sessions
+        self._inbox = inbox
         self.sight = TierSight(store, live)
+        self.subagents = Subagents(store, live, asking, sessions=sessions, messages=messages, sight=self.sight)
         self.happenings = Happenings()
         self.on_end: Callable[[TurnRecord], None] = lambda _: None
         """Called with each turn that this process has ended, in some thread."""
@@ -157,39 +156,9 @@ class Agents:
             turns.add(tool, Described(tool.name, tool.description, tool.parameters))
         ask = asking.AskUser(_Questions(self._store, self._inbox), turns.bell, self.happenings)
         turns.add(ask, Described(asking.NAME, asking.DESCRIPTION, asking.PARAMETERS))
-        call = delegating.CallAgent(_Below(self, turns))
+        call = delegating.CallAgent(Below(self.subagents, self.messages, turns))
         turns.add(call, Described(delegating.NAME, delegating.DESCRIPTION, delegating.PARAMETERS))
         return turns
-
-    def open_below(self, parent_id: str, agent: str) -> SessionRecord:
-        """The new session of a subagent: in the context of its parent unless the policy has one for the agent.
-
-        Raises `BadFields` for an agent that there is not, and `Conflict` where there are too many above it.
-        """
-        parent = self._store.get_session(parent_id)
-        policy = self._live.policy
-        found = known_agent(policy, agent, parent.agent_id)
-        if len(self._asking.lineage(parent_id)) >= MOST_DEPTH:
-            raise Conflict(f"an agent may stand at most {MOST_DEPTH} below another")
-        given: dict[str, Any] = {}
-        if agent not in policy.agent_defaults:
-            given["context"] = self._sessions.now(parent).run_context
-        return self._sessions.create(
-            agent_id=agent,
-            source=parent.source,
-            principal=parent.principal,
-            parent_id=parent_id,
-            model=found.model or parent.model,
-            by=Actor(parent_id, SURFACE),
-            **given,
-        )
-
-    def end_below(self, session_id: str) -> None:
-        """Ends the session of a subagent, whose work is done, with whatever of it waits for a person."""
-        try:
-            self._sessions.end(session_id, by=_NODE)
-        except Conflict:
-            return
 
 
 class _Keeper:
@@ -208,7 +177,7 @@ class _Keeper:
         except Conflict:
             ended = self._agents.turn_log.get(turn_id)
         if self.is_subagent(ended.session_id):
-            self._agents.end_below(ended.session_id)
+            self._agents.subagents.end(ended.session_id)
         self._agents.on_end(ended)
         return ended
 
@@ -249,22 +218,3 @@ class _Questions:
                 self._inbox.cancel(request_id, by=_NODE)
         except (Conflict, StoreUnreadable):
             return
-
-
-class _Below:
-    def __init__(self, agents: Agents, turns: Turns) -> None:
-        self._agents, self._turns = agents, turns
-
-    async def open(self, parent_id: str, agent: str, prompt: Message) -> TurnRecord:
-        by = Actor(parent_id, SURFACE)
-        session = await run_sync(self._agents.open_below, parent_id, agent)
-        return await self._turns.begin_here(session.id, prompt, by)
-
-    async def ended(self, turn: TurnRecord) -> TurnRecord:
-        return await self._turns.ended(turn.id)
-
-    def stop(self, turn: TurnRecord) -> None:
-        self._turns.stop(turn.id)
-
-    def said(self, session_id: str) -> list[Message]:
-        return self._agents.messages.all(session_id)

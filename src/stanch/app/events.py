@@ -11,7 +11,7 @@ from collections.abc import Callable
 from stanch.storage.store import Store
 from stanch.values.records import AuditRecord, Broken
 
-KINDS = ("call", "approval", "clarification", "bypass", "session")
+KINDS = ("call", "approval", "clarification", "bypass", "session", "turn", "tier")
 
 
 class Events:

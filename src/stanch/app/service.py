@@ -34,6 +34,7 @@ from stanch.app.projects import Projects
 from stanch.app.running import Runner
 from stanch.app.scheduling import Scheduler
 from stanch.app.sessions import Sessions
+from stanch.app.switching import Switching
 from stanch.app.tokens import Tokens
 from stanch.app.turn_log import TurnLog
 from stanch.app.turns import Turn, Turns
@@ -81,6 +82,7 @@ class Service:
             messages=self.messages,
             turn_log=self.turn_log,
         )
+        self.switching = Switching(store, self.sessions, self.messages, self.agents.sight)
         self.scheduler = Scheduler(
             jobs=self.jobs,
             job_runs=self.job_runs,

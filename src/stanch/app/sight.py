@@ -20,7 +20,7 @@ from stanch.tiers.history_verdicts import reading
 from stanch.tiers.kept import Kept
 from stanch.tiers.report import Report
 from stanch.tiers.tier import Tier, Tiers
-from stanch.values.message import Message
+from stanch.values.message import Message, Role, Text
 
 MOST_KEPT = 256
 
@@ -53,6 +53,20 @@ class TierSight:
                 self._reports.popitem(last=False)
         return sent.messages
 
+    def passed_on(self, session_id: str, seen: Sequence[Message], words: str, model: str) -> str:
+        """Words that a model wrote for another one, without what that one may not see of what was seen before.
+
+        What persons answered in the session holds: what one model of a tier was let read, another one of it may hear.
+        Raises what `filtered` raises.
+        """
+        tier = self.tiers().of(model)
+        said = Message(Role.ASSISTANT, (Text(words),))
+        look = look_of(tier, model, Answers(self._store.tier_answers(session_id)))
+        (part,) = look.at([*seen, said])[-1].parts
+        if not isinstance(part, Text):
+            raise TypeError("words became something else")
+        return part.text
+
     def report(self, session_id: str, model: str) -> Report | None:
         """What was kept back from the model in the last send of the session; None where this process sent nothing."""
         return self._reports.get((session_id, model))
@@ -76,4 +90,5 @@ class TierSight:
 
 def look_of(tier: Tier, model: str, answers: Answers) -> Look:
     """A fresh look at a conversation for a model of the tier."""
-    return Look(reading(tier, answers), tier.label, model=model, answers=frozenset(), quotes=True)
+    named = frozenset(one.path for one in answers.given if one.tier == tier.id and one.send)
+    return Look(reading(tier, answers), tier.label, model=model, answers=named, quotes=tier.quotes)

@@ -20,7 +20,8 @@ from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.policy.document import Document, Organization, Policy, TierSpec, Webhook
 from stanch.policy.known_tools import known
 from stanch.policy.places import Places, rule_lines
-from stanch.policy.providers import agents_of, providers_of, runtime_problems
+from stanch.policy.providers import SHIPPED, agents_of, providers_of, runtime_problems
+from stanch.policy.routing import proxy_problems, proxying_of
 from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule, no_class
 from stanch.policy.seeds import DESCRIPTION, NAME, ROWS
 from stanch.policy.shell.matching import command_pattern
@@ -38,6 +39,7 @@ SCOPES = {
     "organization": "organization",
     "agents": "runtime",
     "providers": "runtime",
+    "proxy": "runtime",
 }
 
 
@@ -75,7 +77,8 @@ class _Builder:
         models = self.models()
         webhook = self.webhook()
         runtime = self.below("agents"), self.below("providers")
-        for where, message in runtime_problems(*runtime, self.bad):
+        providers, proxy = providers_of(runtime[1], self.bad), self.below("proxy")
+        for where, message in [*runtime_problems(*runtime, self.bad), *proxy_problems(proxy, self.bad, providers)]:
             self.problem(where, message)
         organization = None
         if "organization" in values and ("organization",) not in self.bad:
@@ -99,7 +102,8 @@ class _Builder:
             webhook=webhook,
             on_layer_failure=ACTIONS.get(str(values.get("on_layer_failure", "ask")), Effect.ASK),
             agents=MappingProxyType(agents_of(runtime[0], self.bad)),
-            providers=MappingProxyType(providers_of(runtime[1], self.bad)),
+            providers=MappingProxyType(providers),
+            proxying=proxying_of(proxy, self.bad, {**SHIPPED, **providers}),
             problems=tuple(problems),
             broken_runtime=wrong.get("policy", wrong.get("runtime")),
             broken=wrong.get("policy"),
@@ -110,7 +114,7 @@ class _Builder:
         self.problems.append(Problem(self.places.line(where), said, message, self.scope(where), warning))
 
     def scope(self, where: shapes.Location) -> str:
-        """What depends on a place in the file: a group, the tiers, the agents, the organization's rules, or all of it."""
+        """What depends on a place: one group, the tiers, the agents, the organization's rules, or the whole file."""
         if where[:1] == ("groups",) and len(where) > 1 and isinstance(where[1], int):
             found = self.document.values["groups"][where[1]]
             name = found.get("id") if isinstance(found, dict) else None

@@ -15,6 +15,7 @@ from stanch.paths.pattern import PathPattern
 from stanch.policy.declared import Tool
 from stanch.policy.meant import toml_hint
 from stanch.policy.providers import Agent, Provider
+from stanch.policy.routing import Proxying
 from stanch.policy.rule import Group
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
@@ -34,7 +35,8 @@ class TierSpec:
     """A trust tier as the file writes it, or as it is `shipped`.
 
     `patterns` holds for each cell its path pattern and, where its head leads through a link, the same pattern behind
-    that link. `places` says where the tier is written, and then each of its cells.
+    that link. `places` says where the tier is written, and then each of its cells. `quotes`: what
+    a model wrote is searched for text that the tier may not read.
     """
 
     id: str
@@ -44,6 +46,7 @@ class TierSpec:
     patterns: tuple[tuple[PathPattern, ...], ...] = ()
     places: tuple[str, ...] = ()
     shipped: bool = False
+    quotes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Policy:
     groups are kept in a store too, and that cannot be read: what is known is then not all there is. `tiers` holds the
     shipped ones too, where the file has none of that id; `broken_tiers` is the place of a mistake in what the file says
     of tiers or models. `expires_after` are seconds by source, after which nobody may approve any more.
-    `broken_runtime` is the place of a mistake in what the file says of agents or providers.
+    `broken_runtime` is the place of a mistake in what the file says of agents, providers or the model proxy.
     """
 
     file: str
@@ -82,6 +85,7 @@ class Policy:
     webhook: Webhook | None = None
     agents: Mapping[str, Agent] = field(default_factory=dict)
     providers: Mapping[str, Provider] = field(default_factory=dict)
+    proxying: Proxying = field(default_factory=Proxying)
     broken_runtime: str | None = None
     problems: tuple[Problem, ...] = ()
     broken: str | None = None

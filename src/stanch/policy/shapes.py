@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from stanch.policy.approval_shapes import ApprovalsShape, WebhookShape
 from stanch.policy.meant import KEYS, LISTS, WORDS, unknown
+from stanch.policy.runtime_shapes import AgentShape, ProviderShape, ProxyShape
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 Text = Annotated[str, Field(min_length=1)]
@@ -105,6 +106,7 @@ class TierShape(TypedDict):
     label: Text
     otherwise: OtherwiseShape
     cells: NotRequired[list[CellShape]]
+    quotes: NotRequired[bool]
 
 
 # `class` is a Python keyword, so the functional form.
@@ -140,25 +142,6 @@ class OrganizationShape(TypedDict):
 
 
 @with_config(_STRICT)
-class AgentShape(TypedDict):
-    """One `[agents.NAME]`."""
-
-    prompt: NotRequired[Text]
-    model: NotRequired[Text]
-    tools: NotRequired[list[Text]]
-    most_steps: NotRequired[Annotated[int, Field(gt=0, le=10_000)]]
-
-
-@with_config(_STRICT)
-class ProviderShape(TypedDict):
-    """One `[providers.NAME]`."""
-
-    dialect: Literal["openai", "openai-responses", "anthropic"]
-    base_url: Text
-    key_env: NotRequired[Text]
-
-
-@with_config(_STRICT)
 class PolicyShape(TypedDict):
     """The whole file."""
 
@@ -174,6 +157,7 @@ class PolicyShape(TypedDict):
     organization: NotRequired[OrganizationShape]
     agents: NotRequired[dict[str, AgentShape]]
     providers: NotRequired[dict[str, ProviderShape]]
+    proxy: NotRequired[ProxyShape]
 
 
 POLICY: TypeAdapter[PolicyShape] = TypeAdapter(PolicyShape)
@@ -196,10 +180,9 @@ _BY_KEY: dict[str, Any] = {
     "webhook": WebhookShape,
     "agents": AgentShape,
     "providers": ProviderShape,
-    "agent": ContextShape,
-    "source": ContextShape,
+    "proxy": ProxyShape,
+    **dict.fromkeys(("agent", "source"), ContextShape),
 }
-
 
 # The closed lists of words that a key of that name takes, by what a message calls such a word.
 _WORDS_OF = {

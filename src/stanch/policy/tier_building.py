@@ -42,6 +42,7 @@ def tiers_of(
             tuple(patterns(cell["path"], where) for cell, where in zip(row.get("cells", ()), wheres, strict=True)),
             tuple(PLACE if shipped else place(where) for where in (("tiers", name), *wheres)),
             shipped,
+            row.get("quotes", True),
         )
     return found
 

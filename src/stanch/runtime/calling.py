@@ -20,7 +20,7 @@ from stanch.runtime.conversation import Conversation
 from stanch.runtime.live import Kind, Live
 from stanch.runtime.ports import Gate
 from stanch.runtime.tool import Builtin, Job, Output
-from stanch.runtime.waiting import Bell
+from stanch.runtime.waiting import Bell, whole
 from stanch.values.approval import CallRecord, CallState
 from stanch.values.fault import BadCall, Conflict
 from stanch.values.message import Result, Text
@@ -71,17 +71,22 @@ class Calling:
         call = await run_sync(self._gate.find, session, call_id)
         if call is None or not _is_that(call, tool, arguments):
             try:
-                call = await run_sync(self._gate.submit, session, tool, arguments, call_id)
+                call = await whole(run_sync(self._gate.submit, session, tool, arguments, call_id), self._taken_back)
             except (BadCall, Conflict) as why:
                 return _said(call_id, tool, str(why))
         try:
             return await self._to_its_end(call, call_id)
         except asyncio.CancelledError:
-            # WHY shielded: the call has to be taken out of the inbox, whoever stops the turn. One whose process ends is
-            # left where it stands, for the next process to go on with.
-            if self._bell.is_open:
-                await asyncio.shield(run_sync(self._gate.cancel, call.id))
+            await asyncio.shield(self._taken_back(call))
             raise
+
+    async def _taken_back(self, call: CallRecord) -> None:
+        """Takes the call out of the inbox, whoever stops the turn.
+
+        One whose process ends is left where it stands, for the next process to go on with.
+        """
+        if self._bell.is_open:
+            await run_sync(self._gate.cancel, call.id)
 
     async def _to_its_end(self, call: CallRecord, call_id: str) -> Result:
         while True:

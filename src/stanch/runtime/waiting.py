@@ -1,13 +1,16 @@
-"""Waiting for a change of the store within an event loop.
+"""Waiting within an event loop: for a change of the store, and for what a thread has begun.
 
-Settles that whoever waits wakes at the next change, and looks for himself what it was. Does not settle how a change is
-heard of (`storage.watching`).
+Settles that whoever waits wakes at the next change, and looks for himself what it was; and that nobody who is cancelled
+leaves behind what he did not know of. Does not settle how a change is heard of (`storage.watching`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+Made = TypeVar("Made")
 
 Listen = Callable[[Callable[[], None]], Callable[[], None]]
 """Has a function called, from some thread, after any change; what it gives ends that."""
@@ -47,3 +50,18 @@ class Bell:
     def close(self) -> None:
         """Ends the listening."""
         self._stop()
+
+
+async def whole(making: Coroutine[Any, Any, Made], undo: Callable[[Made], Coroutine[Any, Any, None]]) -> Made:
+    """What is made; where whoever waits is cancelled meanwhile it is made to its end, undone, and then that is raised.
+
+    WHY: a thread cannot be cancelled. What it stores after nobody waits for it any more would stay there for good.
+    """
+    task = asyncio.ensure_future(making)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        if not task.cancelled() and task.exception() is None:
+            await asyncio.shield(undo(task.result()))
+        raise

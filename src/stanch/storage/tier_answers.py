@@ -7,7 +7,8 @@ Settles that of two answers about the very same thing the newer one is kept. Doe
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import select
 
@@ -64,6 +65,11 @@ class TierAnswers(Transactions):
             change.detail["answers"] = [
                 {"tier": one.tier, "class": one.cls.value, "path": one.path, "send": one.send} for one in given
             ]
+
+    def note_switch(self, session_id: str, detail: Mapping[str, Any], *, by: Actor) -> None:
+        """Tells of a switch of model, with what it hides."""
+        with self._changing(by, "session.switch", session_id) as change:
+            change.detail.update(detail)
 
     def tier_answers(self, session_id: str) -> tuple[Given, ...]:
         """The answers that hold in the session. Raises `BrokenRow` where one cannot be read: no answer is skipped."""

@@ -43,7 +43,10 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """One trust tier. `places` says where it is written, and then each of its cells."""
+    """One trust tier. `places` says where it is written, and then each of its cells.
+
+    `quotes`: what a model wrote is searched for runs of what the tier may not read.
+    """
 
     id: str
     label: str
@@ -51,6 +54,7 @@ class Tier:
     columns: Mapping[EffectClass, Column]
     paths: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
+    quotes: bool = True
 
     def says(self, cls: EffectClass, key: str | None, *, folded: bool = False) -> Held:
         """What the tier says of such an effect at a canonical path in Unicode normal form C.
@@ -132,4 +136,5 @@ def tier_of(spec: TierSpec) -> Tier:
         MappingProxyType(columns),
         tuple(cell["path"] for cell in spec.cells),
         spec.places,
+        spec.quotes,
     )

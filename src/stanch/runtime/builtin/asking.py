@@ -15,7 +15,7 @@ from anyio.to_thread import run_sync
 from stanch.runtime.live import Kind, Live
 from stanch.runtime.ports import Questions
 from stanch.runtime.tool import Job, Output
-from stanch.runtime.waiting import Bell
+from stanch.runtime.waiting import Bell, whole
 from stanch.values.approval import CallRecord, ClarificationRecord, ClarificationState
 from stanch.values.fault import BadFields, Conflict
 
@@ -73,10 +73,13 @@ class AskUser:
                 await self._bell().wait()
                 asked = await run_sync(self._questions.get, asked.request_id)
         except asyncio.CancelledError:
-            if self._bell().is_open:
-                await asyncio.shield(run_sync(self._questions.cancel, asked.request_id))
+            await asyncio.shield(self._taken_back(asked))
             raise
         return _answered(asked)
+
+    async def _taken_back(self, asked: ClarificationRecord) -> None:
+        if self._bell().is_open:
+            await run_sync(self._questions.cancel, asked.request_id)
 
     async def _asked(
         self, session_id: str, question: str, choices: tuple[str, ...], since: datetime | None
@@ -86,7 +89,7 @@ class AskUser:
             known = await run_sync(self._questions.asked, session_id, question, choices, since)
             if known is not None:
                 return await run_sync(self._questions.get, known)
-        return await run_sync(self._questions.ask, session_id, question, choices)
+        return await whole(run_sync(self._questions.ask, session_id, question, choices), self._taken_back)
 
 
 def _answered(asked: ClarificationRecord) -> Output:

@@ -16,7 +16,7 @@ from stanch.runtime.conversation import last_text
 from stanch.runtime.tool import Job, Output
 from stanch.values.approval import CallRecord
 from stanch.values.fault import BadFields, Conflict, NotFound
-from stanch.values.message import Message, Role, SourceTag, Tags, Text
+from stanch.values.message import Message, SourceTag, Tags
 from stanch.values.turn import TurnRecord, TurnState
 
 NAME = "call_agent"
@@ -38,8 +38,11 @@ PARAMETERS: Mapping[str, Any] = {
 class Below(Protocol):
     """Opens sessions below others, and drives their turns."""
 
-    async def open(self, parent_id: str, agent: str, prompt: Message) -> TurnRecord:
-        """The turn of a new session below the parent's. Raises `BadFields`, `NotFound` and `Conflict`."""
+    async def open(self, parent_id: str, agent: str, task: str) -> TurnRecord:
+        """The turn of a new session below the parent's, which is told as much of the task as its model may see.
+
+        Raises `BadFields`, `NotFound` and `Conflict`.
+        """
 
     async def ended(self, turn: TurnRecord) -> TurnRecord:
         """The turn, once it has ended."""
@@ -65,7 +68,7 @@ class CallAgent:
         if not isinstance(agent, str) or not agent.strip() or not isinstance(prompt, str) or not prompt.strip():
             return Output("'agent' and 'prompt' must be texts", failed=True)
         try:
-            turn = await self._below.open(call.session_id, agent, Message(Role.USER, (Text(prompt),)))
+            turn = await self._below.open(call.session_id, agent, prompt)
         except (BadFields, NotFound, Conflict) as why:
             return Output(str(why), failed=True)
         try:

@@ -23,6 +23,7 @@ from stanch.surfaces.cli.up import PolicyOption
 from stanch.values.fault import BadInput
 
 QUARTER_HOUR = 900
+MOST_ASKED = 20
 HELP = """\
   /model NAME   go on with another model, as provider/model
   /why          what was asked for in the last turn, and why each call was answered as it was
@@ -171,6 +172,7 @@ def _command(client: Client, session_id: str, line: str) -> None:
         case "/model" if rest.strip():
             client.post(f"/api/sessions/{session_id}/model", {"model": rest.strip()})
             _show_session(client, session_id)
+            _ask_for_tier(client, session_id)
         case "/why":
             _why(client, session_id)
         case "/session":
@@ -184,6 +186,34 @@ def _show_session(client: Client, session_id: str) -> None:
     model = found["model"] or "that of the agent"
     terminal.out(f"session {visible(session_id)}, agent {visible(found['agent_id'])}, model {visible(model)}")
     terminal.out(terminal.dimmed(f"{client.url}/console/sessions/{session_id}"))
+
+
+def _ask_for_tier(client: Client, session_id: str) -> None:
+    """Says what the session's model is not shown of it, and asks the one question that its tier leaves open."""
+    found = client.get(f"/api/sessions/{session_id}/withheld")
+    withheld = sum(found["pieces"].values())
+    if withheld:
+        terminal.out(f"the tier {visible(found['label'])} is not shown {withheld} pieces of the conversation so far")
+    asks = found["asks"]
+    if not asks or not sys.stdin.isatty():
+        return
+    terminal.out(f"it asks about what came from these {len(asks)}:")
+    for name in asks[:MOST_ASKED]:
+        terminal.out(f"  {visible(name)}")
+    if len(asks) > MOST_ASKED:
+        terminal.out(f"  … and {len(asks) - MOST_ASKED} more")
+    body: dict[str, Any] = {"send": [], "withhold": []}
+    match (_line("[s]end them, [w]ithhold them, [c]hoose, or leave it for [l]ater? ") or "l").strip().lower()[:1]:
+        case "s":
+            body["send"] = asks
+        case "w":
+            body["withhold"] = asks
+        case "c":
+            for name in asks:
+                yes = (_line(f"  send {visible(name)}? [y/n] ") or "n").strip().lower().startswith("y")
+                body["send" if yes else "withhold"].append(name)
+    if body["send"] or body["withhold"]:
+        client.post(f"/api/sessions/{session_id}/answers", body)
 
 
 def _why(client: Client, session_id: str) -> None:

@@ -77,7 +77,7 @@ def set_model(asked: Asked) -> Response:
     """Says which model the session uses from its next request on."""
     model = asked.get("model").strip()
     try:
-        asked.service.sessions.set_model(_id(asked), model or None, by=asked.login.by)
+        asked.service.switching.switch(_id(asked), model or None, by=asked.login.by)
         said, status = Said("", "allow", f"The session uses {model or 'no model'} from now on."), 200
     except (Conflict, BadFields) as why:
         said, status = Said("", "deny", sentence(why)), 409 if isinstance(why, Conflict) else 422

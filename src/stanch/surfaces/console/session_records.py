@@ -15,7 +15,14 @@ from typing import NamedTuple, TypeVar
 from stanch.app.service import Service
 from stanch.surfaces.following import last_seq
 from stanch.tiers.tier import Tiers, TiersBroken
-from stanch.values.approval import ApprovalRecord, BypassRecord, CallRecord, ClarificationRecord
+from stanch.values.approval import (
+    ApprovalRecord,
+    ApprovalState,
+    BypassRecord,
+    CallRecord,
+    ClarificationRecord,
+    ClarificationState,
+)
 from stanch.values.records import AuditRecord, Broken, SessionRecord
 from stanch.values.turn import MessageRecord, TurnRecord
 
@@ -126,7 +133,9 @@ def standing(service: Service, session: SessionRecord) -> Standing:
 
 def waiting_of(service: Service, session_id: str) -> int:
     """How many calls and questions of the session wait for a person."""
-    return service.inbox.list(session_id=session_id, limit=1).total
+    calls = service.inbox.approvals(state=ApprovalState.OPEN, session_id=session_id, limit=1)
+    questions = service.inbox.questions(state=ClarificationState.OPEN, session_id=session_id, limit=1)
+    return calls.total + questions.total
 
 
 def tier_words(service: Service, model: str | None) -> str:

@@ -29,6 +29,7 @@ from stanch.surfaces.http import (
     problems,
     projects,
     sessions,
+    sight,
     tickets,
     tokens,
 )
@@ -44,6 +45,7 @@ ROUTERS = (
     events.ROUTER,
     conversations.ROUTER,
     live.ROUTER,
+    sight.ROUTER,
     projects.ROUTER,
     tickets.ROUTER,
     jobs.ROUTER,

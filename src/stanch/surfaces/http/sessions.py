@@ -97,7 +97,7 @@ def set_session_context(
 @ROUTER.post("/{session_id}/model", responses=problems(404, 409, *BODY))
 def set_session_model(session_id: str, body: ModelBody, service: Served, by: By) -> SessionShown:
     """Say which model a session uses from now on."""
-    return session_shown(service.sessions.now(service.sessions.set_model(session_id, body.model, by=by)))
+    return session_shown(service.sessions.now(service.switching.switch(session_id, body.model, by=by)))
 
 
 @ROUTER.post("/{session_id}/turns", status_code=201, responses=problems(404, 409))

@@ -1,0 +1,114 @@
+"""Which provider a request of the model proxy goes to, by the name of its model.
+
+Settles `[proxy]` of the policy file. A model is known by where it is really asked: whatever a caller names it, its tier
+is that of `provider/model` as it comes out here. Does not settle what the model may see (`tiers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from stanch.policy.model_names import assigned, ties, why_never
+from stanch.policy.providers import SHIPPED, Dialect, Provider
+from stanch.values.fault import NotFound
+
+Location = tuple[str | int, ...]
+USUAL: Mapping[Dialect, str] = MappingProxyType(
+    {Dialect.CHAT: "openai", Dialect.RESPONSES: "openai", Dialect.ANTHROPIC: "anthropic"}
+)
+
+
+def _usual() -> Mapping[Dialect, str]:
+    return USUAL
+
+
+def _none() -> Mapping[str, str]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Proxying:
+    """What a policy says of the model proxy.
+
+    `models` are patterns of models' names with the provider of each, `defaults` the provider by API of a name that none
+    fits. `store`: a provider may keep what it is sent, if a caller asks for that.
+    """
+
+    store: bool = False
+    models: Mapping[str, str] = field(default_factory=_none)
+    defaults: Mapping[Dialect, str] = field(default_factory=_usual)
+
+
+class Routed(NamedTuple):
+    """Where a model is asked, and its name there."""
+
+    provider: Provider
+    name: str
+
+    @property
+    def model(self) -> str:
+        """The model as tiers know it."""
+        return f"{self.provider.id}/{self.name}"
+
+
+def routed(model: str, asked: Dialect, proxying: Proxying, providers: Mapping[str, Provider]) -> Routed:
+    """Where the model of a request is asked that came on this API.
+
+    `provider/model` says it by itself where there is such a provider; else the most specific pattern that fits, and for
+    a name without a slash the default of the API. Raises `NotFound` where that is nowhere, or a server that does not
+    speak this API.
+    """
+    known = {**SHIPPED, **providers}
+    first, slash, rest = model.partition("/")
+    if why_never(model) is not None or "*" in model:
+        raise NotFound("model", model[:200])
+    pattern = assigned(model, proxying.models)
+    if slash and first in known:
+        found = Routed(known[first], rest)
+    elif pattern is not None:
+        found = Routed(known[proxying.models[pattern]], model)
+    elif not slash:
+        found = Routed(known[proxying.defaults[asked]], model)
+    else:
+        raise NotFound("model", model[:200])
+    if (found.provider.dialect is Dialect.ANTHROPIC) is not (asked is Dialect.ANTHROPIC):
+        raise NotFound("model", model[:200])
+    return found
+
+
+def proxying_of(written: Mapping[str, Any], bad: Container[Location], known: Container[str]) -> Proxying:
+    """What `[proxy]` says, without what cannot be read of it; the file is broken then, and nothing is sent."""
+    if ("proxy",) in bad:
+        return Proxying()
+    models = {pattern: name for pattern, name in written.get("models", {}).items() if name in known}
+    defaults = {Dialect(key): name for key, name in written.get("defaults", {}).items() if name in known}
+    return Proxying(written.get("store", False), MappingProxyType(models), MappingProxyType({**USUAL, **defaults}))
+
+
+def proxy_problems(
+    written: Mapping[str, Any], bad: Container[Location], providers: Mapping[str, Provider]
+) -> Iterator[tuple[Location, str]]:
+    """What is wrong with `[proxy]` besides its shape, each with its place in the file."""
+    if ("proxy",) in bad:
+        return
+    known = {**SHIPPED, **providers}
+    models: Mapping[str, str] = written.get("models", {})
+    for pattern, name in models.items():
+        if (why := why_never(pattern)) is not None:
+            yield ("proxy", "models", pattern), f"this pattern fits no model: {why}"
+        if name not in known:
+            yield ("proxy", "models", pattern), _no_provider(name, known)
+    for earlier, later in ties(models):
+        yield ("proxy", "models", later), f"'{later}' and '{earlier}' fit the same models and name two providers"
+    for key, name in written.get("defaults", {}).items():
+        if name not in known:
+            yield ("proxy", "defaults", key), _no_provider(name, known)
+        elif (known[name].dialect is Dialect.ANTHROPIC) is not (key == Dialect.ANTHROPIC):
+            yield ("proxy", "defaults", key), f"the provider '{name}' does not speak this API"
+
+
+def _no_provider(name: str, known: Mapping[str, Provider]) -> str:
+    return f"there is no provider '{name}' (known: {', '.join(known)}); add [providers.{name}]"

@@ -1,0 +1,42 @@
+"""The shapes of what the policy file says of models at work: `[agents]`, `[providers]` and `[proxy]`.
+
+Settles keys and types. Does not settle what they mean (`policy.providers`, `policy.routing`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired
+
+from pydantic import ConfigDict, Field, with_config
+from typing_extensions import TypedDict
+
+_STRICT = ConfigDict(extra="forbid", strict=True)
+Text = Annotated[str, Field(min_length=1)]
+
+
+@with_config(_STRICT)
+class AgentShape(TypedDict):
+    """One `[agents.NAME]`."""
+
+    prompt: NotRequired[Text]
+    model: NotRequired[Text]
+    tools: NotRequired[list[Text]]
+    most_steps: NotRequired[Annotated[int, Field(gt=0, le=10_000)]]
+
+
+@with_config(_STRICT)
+class ProviderShape(TypedDict):
+    """One `[providers.NAME]`."""
+
+    dialect: Literal["openai", "openai-responses", "anthropic"]
+    base_url: Text
+    key_env: NotRequired[Text]
+
+
+@with_config(_STRICT)
+class ProxyShape(TypedDict):
+    """`[proxy]`: which provider a model's bare name leads to, by patterns and by the API that it is asked for on."""
+
+    store: NotRequired[bool]
+    models: NotRequired[dict[str, Text]]
+    defaults: NotRequired[dict[Literal["openai", "openai-responses", "anthropic"], Text]]
