@@ -43,8 +43,8 @@ class SightShown(ShownModel):
 class AnswersBody(Body):
     """A person's word about what the session's model asks for: names out of `asks`."""
 
-    send: Annotated[list[Name], Field(max_length=MOST_NAMED)] = []
-    withhold: Annotated[list[Name], Field(max_length=MOST_NAMED)] = []
+    send: list[Name] = Field(default=[], max_length=MOST_NAMED)
+    withhold: list[Name] = Field(default=[], max_length=MOST_NAMED)
 
 
 @ROUTER.get("/{session_id}/withheld", responses=problems(404, 409))
