@@ -312,3 +312,12 @@ def test_a_message_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         add(world, session, Message(Role.USER, (Text("one"),)), Message(Role.USER, (Text("two"),)))
         world.rows("UPDATE messages SET body = '{' WHERE seq = 1")
         in_order(page(world, session), "of messages cannot be read", "two")
+
+
+def test_a_message_that_is_gone_hides_no_other(tmp_path: Path) -> None:
+    with talking(tmp_path, []) as world, Visitor(world) as visitor:
+        session = world.session()
+        add(world, session, *(Message(Role.USER, (Text(f"word {at}."),)) for at in range(1, 4)))
+        world.rows("DELETE FROM messages WHERE seq = 2")
+        in_order(visitor.get(f"{PAGE}/{session}"), "word 1.", "word 3.")
+        visitor.get(f"{PAGE}/{session}/messages/2/0", 404)

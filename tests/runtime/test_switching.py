@@ -41,7 +41,7 @@ DIALECTS = ("openai", "openai-responses", "anthropic")
 
 class Paid(World):
     def __init__(self, folder: Path, script: list[Reply], **given: str) -> None:
-        super().__init__(folder, script, more=TIERS, **given)  # type: ignore[arg-type]
+        super().__init__(folder, script, more=TIERS, **given)
         self.files["private/pay.csv"] = PAY
 
 

@@ -36,8 +36,8 @@ def strengths(layer: TierLayer, call: JudgedCall) -> list[int]:
     return [-1 if answer is None else answer.strength for answer in answers]
 
 
-NAMES = st.sampled_from(["a", "b", "ab", "abc", ".e"])
-GLOBS = st.sampled_from(["a", "b", "ab", "*", "?", "a*", "*b", "a*c", "??", ".*", "**", "a?*"])
+NAMES = st.sampled_from(["a", "b", "ab"])
+GLOBS = st.sampled_from(["a", "b", "*", "?", "a*", "*b", "a*b", "?*", "**", "**"])
 PATTERNS = st.lists(GLOBS, min_size=0, max_size=5).map(lambda parts: "/" + "/".join(parts))
 PATHS = st.lists(NAMES, max_size=6).map(lambda names: "/" + "/".join(names))
 CELLS = st.lists(

@@ -97,8 +97,8 @@ def test_a_new_answer_takes_the_place_of_the_old_one() -> None:
 
 
 def test_of_a_yes_and_a_no_that_were_stored_both_the_no_stands() -> None:
-    both = Answers([Given("t", READ, "/w", True), Given("t", READ, "/w", False)])
-    assert both.said("t", READ, "/w/a") is False
+    both = Answers(Given("t", READ, f"/w/{at}", send) for at in range(20) for send in (True, False))
+    assert [both.said("t", READ, f"/w/{at}/a") for at in range(20)] == [False] * 20
 
 
 def test_one_question_for_each_directory_through_the_engine(tmp_path: Path) -> None:

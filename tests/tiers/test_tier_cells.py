@@ -10,7 +10,7 @@ import re
 import time
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stanch.policy.building import build
@@ -57,7 +57,8 @@ def naive(cells: list[Cell], otherwise: str, cls: str, path: str) -> str:
     return otherwise
 
 
-@given(CELLS, st.sampled_from(WORDS), st.lists(PATHS, min_size=1, max_size=5))
+@settings(max_examples=max(300, settings().max_examples))
+@given(CELLS, st.sampled_from(WORDS), st.lists(PATHS, min_size=3, max_size=8))
 def test_the_most_specific_cell_answers_as_the_sentences_say(
     cells: list[Cell], otherwise: str, paths: list[str]
 ) -> None:

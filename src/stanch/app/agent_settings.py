@@ -12,7 +12,7 @@ from stanch.policy.document import Policy
 from stanch.policy.providers import Agent, provider_of
 from stanch.runtime.ports import Setting
 from stanch.storage.store import Store
-from stanch.values.fault import BadContext, BadFields, Conflict, quoted
+from stanch.values.fault import BadFields, Conflict, quoted
 from stanch.values.message import Fragment, Message, Role
 from stanch.values.records import Actor, SessionRecord
 
@@ -60,17 +60,13 @@ class AgentSettings:
     def begin(self, session_id: str, by: Actor) -> SessionRecord:
         """The session, with its agent's model where it had none yet, at the beginning of a turn of it.
 
-        Raises `Conflict` where it cannot have one: it has ended, or its context is of no use any more.
+        Raises `NotFound`, and `Conflict` where the policy file cannot say it.
         """
         session = self._store.get_session(session_id)
         if session.ended_at is None and session.model is None:
             model = agent_of(self._live.policy, session.agent_id).model
             if model is not None:
                 session = self._store.set_model(session_id, model, by=by)
-        try:
-            self._asking.turn(session_id)
-        except BadContext as why:
-            raise Conflict(str(why)) from None
         return session
 
 

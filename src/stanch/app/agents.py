@@ -27,7 +27,7 @@ from stanch.app.turn_log import TurnLog
 from stanch.runtime.live import Live as Happenings
 from stanch.storage.store import Store
 from stanch.values.approval import ClarificationRecord, ClarificationState
-from stanch.values.fault import BadInput, Conflict, StoreUnreadable
+from stanch.values.fault import BadContext, BadInput, Conflict, StoreUnreadable
 from stanch.values.message import Message, Role, Text
 from stanch.values.records import Actor, Broken
 from stanch.values.turn import TurnProblem, TurnRecord, TurnState
@@ -113,6 +113,13 @@ class Agents:
         """The turn, once it has ended, or as it is when the time is up."""
         return self._running().wait(turn_id, seconds)
 
+    def keep_context(self, session_id: str) -> None:
+        """Binds the session's turn to the context that is stored now. Raises `Conflict` for one of no use any more."""
+        try:
+            self._asking.turn(session_id)
+        except BadContext as why:
+            raise Conflict(str(why)) from None
+
     def close(self) -> None:
         """Ends the runtime. Turns under way stay so, for the next process to go on with. Safe to repeat."""
         with self._starting:
@@ -169,7 +176,13 @@ class _Keeper:
         from stanch.runtime.conversation import closing
 
         before = closing(self._agents.messages.all(session_id))
-        return self._agents.turn_log.begin(session_id, [*before, message], by=by)
+        turn = self._agents.turn_log.begin(session_id, [*before, message], by=by)
+        try:
+            self._agents.keep_context(session_id)
+        except Conflict as why:
+            self.end(turn.id, TurnState.FAILED, TurnProblem("turn_refused", str(why)))
+            raise
+        return turn
 
     def end(self, turn_id: str, state: TurnState, problem: TurnProblem | None = None) -> TurnRecord:
         try:
@@ -183,6 +196,9 @@ class _Keeper:
 
     def get(self, turn_id: str) -> TurnRecord:
         return self._agents.turn_log.get(turn_id)
+
+    def running(self) -> frozenset[str]:
+        return self._agents.turn_log.running_here()
 
     def claim(self) -> list[TurnRecord]:
         return self._agents.turn_log.claim()

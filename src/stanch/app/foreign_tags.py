@@ -18,9 +18,9 @@ from stanch.paths.canonical import Canonicaliser, expand_home
 from stanch.policy.declared import Tool
 from stanch.policy.shell.reading import Found
 from stanch.policy.shell.running import read
-from stanch.tiers.tag_calls import CommandFiles
+from stanch.tiers.tag_calls import Canonical, CommandFiles, Reader
 from stanch.tiers.tag_shapes import Shapes, shapes_of
-from stanch.tiers.tags import tag_messages
+from stanch.tiers.tags import Tagging, tag_messages
 from stanch.values.call import EffectClass
 from stanch.values.message import Message, Origin, SourceTag
 
@@ -58,6 +58,14 @@ class ForeignTagger:
             command_paths=self.command_paths,
             tools=self._tools,
         )
+
+    def reader(self, canonical: Canonical | None = None) -> Reader:
+        """What reads calls against the disk as it is from now on; `canonical` stands in for this one's own."""
+        return Reader(self._tools, self._shapes, canonical or self.canonical, self.command_paths)
+
+    def tagging(self, cwd: str | None, reader: Reader) -> Tagging:
+        """The tags of a conversation that goes on, message by message."""
+        return Tagging(reader, self._shapes, cwd)
 
     def canonical(self, path: str, base: str) -> str | None:
         """The canonical path of a path as written; None where it has none."""

@@ -92,9 +92,10 @@ class Subagents:
         if session.model is None or session.parent_id is None:
             return Message(Role.USER, (Text(words),))
         seen: list[Message] = []
-        line = [kin.session_id for kin in self._asking.lineage(session.parent_id)]
-        for one in line:
-            seen += self._messages.all(one)
+        first, *below = reversed([kin.session_id for kin in self._asking.lineage(session.parent_id)])
+        seen += self._messages.all(first)
+        for one in below:
+            seen += self._messages.all(one)[1:]  # its own task stands in the call that gave it
         told = self._sight.passed_on(session.parent_id, seen, words, session.model)
         return Message(Role.USER, (Text(told),))
 

@@ -13,6 +13,8 @@ from stanch.values.message import Message
 from stanch.values.records import Actor, Broken, Page
 from stanch.values.turn import NO_COUNTS, TurnProblem, TurnRecord, TurnState
 
+_PAGE = 500
+
 
 class TurnLog:
     """What is done with stored turns. `node` is this process, which runs those begun or claimed here."""
@@ -60,6 +62,17 @@ class TurnLog:
     def running(self, session_id: str) -> TurnRecord | None:
         """The session's turn that is under way, on whichever node; None where there is none."""
         return self._store.running_turn(session_id)
+
+    def running_here(self) -> frozenset[str]:
+        """The ids of all turns that are under way on this process, as the store has it."""
+        found: set[str] = set()
+        cursor: str | None = None
+        while True:
+            page = self._store.list_turns(state=TurnState.RUNNING, node=self._node, limit=_PAGE, cursor=cursor)
+            found.update(one.id for one in page.items)
+            cursor = page.next
+            if cursor is None:
+                return frozenset(found)
 
     def list(
         self,

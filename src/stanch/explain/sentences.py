@@ -27,7 +27,7 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
         Code.NOTHING_BY_ITSELF: "Allowed because by itself it does nothing: {subject}",
         Code.MAY_WRITE_CLOSED: "Needs approval because it may write what is closed to it: {subject}",
         Code.TIER_DENIES: "Denied by the trust tier {detail}: {subject}",
-        Code.TIER_ASKS: "Needs approval because of the trust tier {detail}: {subject}",
+        Code.TIER_ASKS: "Needs approval by the trust tier {detail}: {subject}",
         Code.TIER_COVERS: "Needs approval because it may reach what is closed by the trust tier {detail}: {subject}",
         Code.GROUP_MISSING: 'Needs approval because there is no permission group "{detail}": {subject}',
         Code.STORE_UNREADABLE: "{verb} because the store cannot be read ({detail}): {subject}",

@@ -20,8 +20,8 @@ from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.policy.document import Document, Organization, Policy, TierSpec, Webhook
 from stanch.policy.known_tools import known
 from stanch.policy.places import Places, rule_lines
-from stanch.policy.providers import SHIPPED, agents_of, providers_of, runtime_problems
-from stanch.policy.routing import proxy_problems, proxying_of
+from stanch.policy.providers import agents_of, providers_of
+from stanch.policy.routing import proxying_of, working_problems
 from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule, no_class
 from stanch.policy.seeds import DESCRIPTION, NAME, ROWS
 from stanch.policy.shell.matching import command_pattern
@@ -76,9 +76,8 @@ class _Builder:
         tiers = self.tiers()
         models = self.models()
         webhook = self.webhook()
-        runtime = self.below("agents"), self.below("providers")
-        providers, proxy = providers_of(runtime[1], self.bad), self.below("proxy")
-        for where, message in [*runtime_problems(*runtime, self.bad), *proxy_problems(proxy, self.bad, providers)]:
+        runtime = self.below("agents"), self.below("providers"), self.below("proxy")
+        for where, message in working_problems(*runtime, self.bad):
             self.problem(where, message)
         organization = None
         if "organization" in values and ("organization",) not in self.bad:
@@ -102,8 +101,8 @@ class _Builder:
             webhook=webhook,
             on_layer_failure=ACTIONS.get(str(values.get("on_layer_failure", "ask")), Effect.ASK),
             agents=MappingProxyType(agents_of(runtime[0], self.bad)),
-            providers=MappingProxyType(providers),
-            proxying=proxying_of(proxy, self.bad, {**SHIPPED, **providers}),
+            providers=MappingProxyType(providers_of(runtime[1], self.bad)),
+            proxying=proxying_of(runtime[2], runtime[1], self.bad),
             problems=tuple(problems),
             broken_runtime=wrong.get("policy", wrong.get("runtime")),
             broken=wrong.get("policy"),

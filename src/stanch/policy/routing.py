@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from stanch.policy.model_names import assigned, ties, why_never
-from stanch.policy.providers import SHIPPED, Dialect, Provider
+from stanch.policy.providers import SHIPPED, Dialect, Provider, providers_of, runtime_problems
 from stanch.values.fault import NotFound
 
 Location = tuple[str | int, ...]
@@ -33,13 +33,13 @@ def _none() -> Mapping[str, str]:
 class Proxying:
     """What a policy says of the model proxy.
 
-    `models` are patterns of models' names with the provider of each, `defaults` the provider by API of a name that none
+    `models` are patterns of models' names with the provider of each, `usual` the provider by API of a name that none
     fits. `store`: a provider may keep what it is sent, if a caller asks for that.
     """
 
     store: bool = False
     models: Mapping[str, str] = field(default_factory=_none)
-    defaults: Mapping[Dialect, str] = field(default_factory=_usual)
+    usual: Mapping[Dialect, str] = field(default_factory=_usual)
 
 
 class Routed(NamedTuple):
@@ -71,7 +71,7 @@ def routed(model: str, asked: Dialect, proxying: Proxying, providers: Mapping[st
     elif pattern is not None:
         found = Routed(known[proxying.models[pattern]], model)
     elif not slash:
-        found = Routed(known[proxying.defaults[asked]], model)
+        found = Routed(known[proxying.usual[asked]], model)
     else:
         raise NotFound("model", model[:200])
     if (found.provider.dialect is Dialect.ANTHROPIC) is not (asked is Dialect.ANTHROPIC):
@@ -79,35 +79,43 @@ def routed(model: str, asked: Dialect, proxying: Proxying, providers: Mapping[st
     return found
 
 
-def proxying_of(written: Mapping[str, Any], bad: Container[Location], known: Container[str]) -> Proxying:
-    """What `[proxy]` says, without what cannot be read of it; the file is broken then, and nothing is sent."""
+def proxying_of(written: Mapping[str, Any], providers: Mapping[str, Any], bad: Container[Location]) -> Proxying:
+    """What `[proxy]` says, but for what cannot be read of it: the file is broken then, and nothing is sent.
+
+    `providers` is `[providers]` as written, to know which there are.
+    """
     if ("proxy",) in bad:
         return Proxying()
-    models = {pattern: name for pattern, name in written.get("models", {}).items() if name in known}
-    defaults = {Dialect(key): name for key, name in written.get("defaults", {}).items() if name in known}
-    return Proxying(written.get("store", False), MappingProxyType(models), MappingProxyType({**USUAL, **defaults}))
+    models = {pattern: name for pattern, name in written.get("models", {}).items() if _is_known(name, providers)}
+    usual = {Dialect(key): name for key, name in written.get("usual", {}).items() if _is_known(name, providers)}
+    return Proxying(written.get("store", False), MappingProxyType(models), MappingProxyType({**USUAL, **usual}))
 
 
-def proxy_problems(
-    written: Mapping[str, Any], bad: Container[Location], providers: Mapping[str, Provider]
+def working_problems(
+    agents: Mapping[str, Any], providers: Mapping[str, Any], proxy: Mapping[str, Any], bad: Container[Location]
 ) -> Iterator[tuple[Location, str]]:
-    """What is wrong with `[proxy]` besides its shape, each with its place in the file."""
+    """What is wrong with agents, providers and the model proxy besides their shape, each with its place in the file."""
+    yield from runtime_problems(agents, providers, bad)
     if ("proxy",) in bad:
         return
-    known = {**SHIPPED, **providers}
-    models: Mapping[str, str] = written.get("models", {})
+    known = {**SHIPPED, **providers_of(providers, bad)}
+    models: Mapping[str, str] = proxy.get("models", {})
     for pattern, name in models.items():
         if (why := why_never(pattern)) is not None:
             yield ("proxy", "models", pattern), f"this pattern fits no model: {why}"
-        if name not in known:
+        if not _is_known(name, providers):
             yield ("proxy", "models", pattern), _no_provider(name, known)
     for earlier, later in ties(models):
         yield ("proxy", "models", later), f"'{later}' and '{earlier}' fit the same models and name two providers"
-    for key, name in written.get("defaults", {}).items():
-        if name not in known:
-            yield ("proxy", "defaults", key), _no_provider(name, known)
-        elif (known[name].dialect is Dialect.ANTHROPIC) is not (key == Dialect.ANTHROPIC):
-            yield ("proxy", "defaults", key), f"the provider '{name}' does not speak this API"
+    for key, name in proxy.get("usual", {}).items():
+        if not _is_known(name, providers):
+            yield ("proxy", "usual", key), _no_provider(name, known)
+        elif name in known and (known[name].dialect is Dialect.ANTHROPIC) is not (key == Dialect.ANTHROPIC):
+            yield ("proxy", "usual", key), f"the provider '{name}' does not speak this API"
+
+
+def _is_known(name: str, providers: Mapping[str, Any]) -> bool:
+    return name in SHIPPED or name in providers
 
 
 def _no_provider(name: str, known: Mapping[str, Provider]) -> str:

@@ -5,7 +5,7 @@ Settles keys and types. Does not settle what they mean (`policy.providers`, `pol
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import ConfigDict, Field, with_config
 from typing_extensions import TypedDict
@@ -33,10 +33,22 @@ class ProviderShape(TypedDict):
     key_env: NotRequired[Text]
 
 
+# Two of the keys are no names in Python, so the functional form.
+UsualShape = TypedDict(
+    "UsualShape",
+    {"openai": NotRequired[Text], "openai-responses": NotRequired[Text], "anthropic": NotRequired[Text]},
+)
+UsualShape.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]
+
+
 @with_config(_STRICT)
 class ProxyShape(TypedDict):
-    """`[proxy]`: which provider a model's bare name leads to, by patterns and by the API that it is asked for on."""
+    """`[proxy]`: which provider a bare name of a model leads to, by patterns, else by the API that it is asked for on."""
 
     store: NotRequired[bool]
     models: NotRequired[dict[str, Text]]
-    defaults: NotRequired[dict[Literal["openai", "openai-responses", "anthropic"], Text]]
+    usual: NotRequired[UsualShape]
+
+
+TABLES: dict[str, Any] = {"agents": AgentShape, "providers": ProviderShape, "proxy": ProxyShape, "usual": UsualShape}
+"""Each of the shapes by the key that it stands under."""

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from stanch.policy.approval_shapes import ApprovalsShape, WebhookShape
 from stanch.policy.meant import KEYS, LISTS, WORDS, unknown
-from stanch.policy.runtime_shapes import AgentShape, ProviderShape, ProxyShape
+from stanch.policy.runtime_shapes import TABLES, AgentShape, ProviderShape, ProxyShape
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 Text = Annotated[str, Field(min_length=1)]
@@ -178,11 +178,10 @@ _BY_KEY: dict[str, Any] = {
     "organization": OrganizationShape,
     "approvals": ApprovalsShape,
     "webhook": WebhookShape,
-    "agents": AgentShape,
-    "providers": ProviderShape,
-    "proxy": ProxyShape,
+    **TABLES,
     **dict.fromkeys(("agent", "source"), ContextShape),
 }
+
 
 # The closed lists of words that a key of that name takes, by what a message calls such a word.
 _WORDS_OF = {

@@ -46,6 +46,9 @@ class Keeper(Protocol):
     def get(self, turn_id: str) -> TurnRecord:
         """The turn."""
 
+    def running(self) -> frozenset[str]:
+        """The ids of the turns that are under way in this process."""
+
     def claim(self) -> list[TurnRecord]:
         """Turns whose process is gone, which are this one's from now on."""
 
@@ -76,7 +79,7 @@ class Turns:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="stanch-turns", daemon=True)
         self._bell: Bell | None = None
-        self._claiming: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
 
     def bell(self) -> Bell:
@@ -140,7 +143,7 @@ class Turns:
     async def _open(self) -> None:
         self._bell = Bell(self._gate.listen)
         self._limiter = limiter()
-        self._claiming = asyncio.create_task(self._claim())
+        self._tasks = [asyncio.create_task(self._claim()), asyncio.create_task(self._watch())]
 
     async def _claim(self) -> None:
         """Takes up what processes that are gone left behind, now and from time to time."""
@@ -177,13 +180,13 @@ class Turns:
             toolset_of=lambda c, tools: GatedToolset(c.session_id, self._gate, tools, calling),
             described=self._described,
         )
-        watching = asyncio.create_task(self._watch(turn, asyncio.current_task()))
         try:
             await conversation.load()
             await drive(conversation, parts)
         except Failed as why:
             await self._end(turn, TurnState.FAILED, TurnProblem(why.code, why.sentence))
         except asyncio.CancelledError:
+            self.live.tell(turn.session_id, Kind.TURN, id=turn.id)
             raise
         except Exception as why:  # whatever it was, the turn has ended
             _LOG.error("a turn broke: %s", type(why).__name__)
@@ -191,21 +194,20 @@ class Turns:
             await self._end(turn, TurnState.FAILED, broke)
         else:
             await self._end(turn, TurnState.COMPLETED, None)
-        finally:
-            watching.cancel()
 
-    async def _watch(self, turn: TurnRecord, driving: asyncio.Task[None] | None) -> None:
-        """Ends the driving of a turn that somebody stopped, perhaps on another node."""
-        while driving is not None and not driving.done():
-            await self.bell().wait(5.0)
+    async def _watch(self) -> None:
+        """Ends the driving of turns that somebody stopped, perhaps on another node, or that another node has by now."""
+        while True:
+            await self.bell().wait(CLAIM_SECONDS)
+            known = {**self._running}
             try:
-                now = await run_sync(self._keeper.get, turn.id)
-            except Fault:
+                alive = await run_sync(self._keeper.running) if known else frozenset()
+            except Fault as why:
+                _LOG.warning("nobody can say which turns go on: %s", type(why).__name__)
                 continue
-            if now.state is not TurnState.RUNNING:
-                self.live.tell(turn.session_id, Kind.TURN, id=turn.id, state=now.state.value)
-                driving.cancel()
-                return
+            for turn_id, task in known.items():
+                if turn_id not in alive and not task.done():
+                    task.cancel()
 
     async def _end(self, turn: TurnRecord, state: TurnState, problem: TurnProblem | None) -> None:
         try:
@@ -242,8 +244,8 @@ class Turns:
             await self._bell.wait(min(left, 1.0))
 
     async def _shut(self) -> None:
-        if self._claiming is not None:
-            self._claiming.cancel()
+        for task in self._tasks:
+            task.cancel()
         if self._bell is not None:
             self._bell.shut()
         tasks = [*self._running.values()]

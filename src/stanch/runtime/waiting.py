@@ -11,6 +11,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 Made = TypeVar("Made")
+_UNDOING: set[asyncio.Future[None]] = set()
+"""Keeps what nobody waits for any more until it is done."""
 
 Listen = Callable[[Callable[[], None]], Callable[[], None]]
 """Has a function called, from some thread, after any change; what it gives ends that."""
@@ -61,7 +63,15 @@ async def whole(making: Coroutine[Any, Any, Made], undo: Callable[[Made], Corout
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait({task})
-        if not task.cancelled() and task.exception() is None:
-            await asyncio.shield(undo(task.result()))
+        # WHY a task of its own: whoever waits may be cancelled once more before that is done.
+        undoing = asyncio.ensure_future(_undone(task, undo))
+        _UNDOING.add(undoing)
+        undoing.add_done_callback(_UNDOING.discard)
+        await asyncio.shield(undoing)
         raise
+
+
+async def _undone(task: asyncio.Future[Made], undo: Callable[[Made], Coroutine[Any, Any, None]]) -> None:
+    await asyncio.wait({task})
+    if not task.cancelled() and task.exception() is None:
+        await undo(task.result())

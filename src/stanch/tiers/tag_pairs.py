@@ -22,9 +22,9 @@ Place = tuple[int, int]
 
 
 class Calls:
-    """Every call of a conversation with its origins, in order, by its place and by its id."""
+    """Every call of a conversation so far with its origins, in order, by its place and by its id."""
 
-    def __init__(self, messages: Sequence[Message], reader: Reader, shapes: Shapes, cwd: str | None) -> None:
+    def __init__(self, reader: Reader, shapes: Shapes, cwd: str | None) -> None:
         self.at: dict[Place, Origins] = {}
         self._of: dict[str, list[Place]] = {}
         self.bases: list[tuple[str, ...]] = []
@@ -34,7 +34,19 @@ class Calls:
         self._reader, self._shapes = reader, shapes
         self._places = Places(reader.resolved)
         self._places.start(cwd)
-        for number, message in enumerate(messages):
+
+    def copied(self, reader: Reader) -> Calls:
+        """The same calls, to be gone on with apart from these, and with another reader."""
+        made = Calls(reader, self._shapes, None)
+        made.at, made.bases, made._last = dict(self.at), list(self.bases), dict(self._last)
+        made._of = {call_id: list(places) for call_id, places in self._of.items()}
+        made._ran, made._before = dict(self._ran), self._before
+        made._places = Places(reader.resolved, self._places.bases, self._places.lost)
+        return made
+
+    def more(self, messages: Sequence[Message]) -> None:
+        """Takes the next messages of the conversation."""
+        for number, message in enumerate(messages, len(self.bases)):
             for at, part in enumerate(message.parts):
                 self._read(message, part, (number, at))
             self.bases.append(self._places.bases)

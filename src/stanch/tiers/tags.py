@@ -56,14 +56,14 @@ def tag_messages(
     touches; without it, a command may have read all below its directory. `tools` are the declared ones.
     """
     reader = Reader(known() if tools is None else tools, shapes, canonical, command_paths)
-    return _Tagging(Calls(messages, reader, shapes, cwd), shapes, reader).tagged(messages)
+    return Tagging(reader, shapes, cwd).more(messages)
 
 
-class _Tagging:
-    """Goes through the messages once."""
+class Tagging:
+    """Goes through the messages of a conversation once, in order; more of them may come later."""
 
-    def __init__(self, calls: Calls, shapes: Shapes, reader: Reader) -> None:
-        self._calls, self._shapes, self._reader = calls, shapes, reader
+    def __init__(self, reader: Reader, shapes: Shapes, cwd: str | None) -> None:
+        self._calls, self._shapes, self._reader = Calls(reader, shapes, cwd), shapes, reader
         self._union: dict[SourceTag, None] = {}
         self._all: Tags = ()
         self._told: dict[SourceTag, None] = {}  # of calls that an agent made by itself, whose result comes next
@@ -71,8 +71,29 @@ class _Tagging:
         self._called = self._asked = False
         self._bases: tuple[str, ...] = ()
 
-    def tagged(self, messages: Sequence[Message]) -> list[Message]:
-        return [self._message(message, number) for number, message in enumerate(messages)]
+    def more(self, messages: Sequence[Message]) -> list[Message]:
+        """The next messages of the conversation with their tags.
+
+        A result is taken to be of a call among the messages up to the last of these; where that comes later, it is of
+        unknown origin.
+        """
+        start = len(self._calls.bases)
+        self._calls.more(messages)
+        return [self._message(message, number) for number, message in enumerate(messages, start)]
+
+    def copied(self, reader: Reader) -> Tagging:
+        """The same, to be gone on with apart from this one; paths are asked of another reader from then on."""
+        made = Tagging(reader, self._shapes, None)
+        made._calls = self._calls.copied(reader)
+        made._union, made._all = dict(self._union), self._all
+        made._told, made._shown = dict(self._told), dict(self._shown)
+        made._called, made._asked, made._bases = self._called, self._asked, self._bases
+        return made
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The directories that the agent may be in after the messages so far."""
+        return self._calls.bases[-1] if self._calls.bases else ()
 
     def _message(self, message: Message, number: int) -> Message:
         self._bases = self._calls.bases[number]

@@ -78,7 +78,7 @@ def gathered(service: Service, session_id: str, *, before: int | None = None) ->
         return kept
 
     read = service.messages.list(session_id, after_seq=first, limit=MOST_MESSAGES).items
-    messages = whole(read[: end - first])
+    messages = whole(read if before is None else read[: end - first])
     since = messages[0].created_at if messages and first else None
     calls, approvals = _calls(service, session_id, since)
     turns = whole(service.turn_log.list(session_id, limit=MOST_EACH).items)
