@@ -13,6 +13,7 @@ from stanch.app.subagents import MOST_DEPTH
 from stanch.runtime.scripted_reply import fail, say, use
 from stanch.values.approval import CallState
 from stanch.values.context import RunContext
+from stanch.values.decision import Effect
 from stanch.values.turn import TurnState
 from tests.runtime.families import agents, below, by_model, tags
 from tests.runtime.world import PERSON, RULES, World, until
@@ -91,7 +92,10 @@ def test_what_is_hidden_from_an_agent_is_hidden_below_it(tmp_path: Path) -> None
             offered = {tool["function"]["name"] for tool in body["tools"]}
             assert "execute_cmd" not in offered
             assert "read_file" in offered
-        assert world.service.check(eve.parent_id or "", "execute_cmd", {"command": "echo hi"}).decision.effect == "deny"
+        assert (
+            world.service.check(eve.parent_id or "", "execute_cmd", {"command": "echo hi"}).decision.effect
+            is Effect.DENY
+        )
         for one in (eve, fay):
             assert "hi" not in world.results(one.id)[0].split()
 
@@ -101,7 +105,7 @@ def test_a_search_by_a_subagent_shows_nothing_that_an_ancestor_may_not_see(tmp_p
         scripted=[use("call_agent", agent="eve", prompt="look"), say("done")],
         eve=[use("grep_files", pattern="m", path="."), use("call_agent", agent="fay", prompt="look"), say("ok")],
         fay=[
-            use("grep_files", pattern="m", path="/"),
+            use("grep_files", pattern="m", path=str(tmp_path / "workspace")),
             use("list_files", pattern="**/*", path="."),
             use("read_file", path="notes.txt"),
             say("ok"),
@@ -110,13 +114,22 @@ def test_a_search_by_a_subagent_shows_nothing_that_an_ancestor_may_not_see(tmp_p
     more = agents("eve", "fay") + LOUD_EVE + "[sessions.defaults.agent.fay]\nsecurity_group = 'loud'\n"
     with World(tmp_path, script, more=more, rules=QUIET + RULES) as world:
         session = world.session(context=RunContext(security_group="quiet", working_directory="deep"))
-        turn = world.begin("go", session)
-        assert world.service.agents.wait(turn.id, 60).state is TurnState.COMPLETED
-        for one in below(world, session):
-            for found in world.results(one.id)[:1]:
-                assert "marker open" in found or "denied" in found.lower()
+        assert world.ask("go", session).state is TurnState.COMPLETED
+        eve, fay = below(world, session)
+        for found in (world.results(eve.id)[0], *world.results(fay.id)[:2]):
+            assert "open.txt" in found
+            assert "withheld" in found
+        assert world.results(fay.id)[2].startswith("Denied")
         said = world.models.raw()
-        for hidden in (b"marker secret", b"marker denied", b"marker one", b"buy milk", b"key.txt", b"more.txt"):
+        for hidden in (
+            b"marker secret",
+            b"marker denied",
+            b"marker one",
+            b"buy milk",
+            b"key.txt",
+            b"more.txt",
+            b"denied.txt",
+        ):
             assert hidden not in said
 
 

@@ -50,7 +50,7 @@ def main(told: int) -> None:
     here = os.getpid()
     child = os.fork()
     if not child:
-        _become(shell, command, variables, here, failed)
+        _become(shell, command, variables, here, told, failed)
     os.close(failed)
     nothing = os.open("/dev/null", os.O_RDWR)
     os.dup2(nothing, 1)  # WHY: whoever reads the output waits for the last of those who could write it
@@ -59,7 +59,6 @@ def main(told: int) -> None:
     if problem:
         os.write(told, b"%d %d 0 0\n" % (NEVER_STARTED, int(problem)))
         return
-    os.write(told, b"%d\n" % child)
     reason, code, until = _watch(child, rung, time.monotonic() + float(seconds))
     left, living = _clear(rung, until)
     os.write(told, b"%d %d %d %d\n" % (reason, code, left, living))
@@ -85,7 +84,7 @@ def _bell() -> int:
     return rung
 
 
-def _become(shell: bytes, command: bytes, variables: list[bytes], parent: int, failed: int) -> NoReturn:
+def _become(shell: bytes, command: bytes, variables: list[bytes], parent: int, told: int, failed: int) -> NoReturn:
     """Turns this process into the shell: in a session of its own, with nothing to read, and no signal held back."""
     try:
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
@@ -98,6 +97,8 @@ def _become(shell: bytes, command: bytes, variables: list[bytes], parent: int, f
             os._exit(1)
         os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
         os.dup2(1, 2)
+        # WHY here: the first thing that a command does may be to end its warden, which then could not tell it any more.
+        os.write(told, b"%d\n" % os.getpid())
         environment = dict(variable.split(b"=", 1) for variable in variables)
         # WHY `--`: a command that begins with a hyphen would be options of the shell.
         os.execve(shell, [b"bash", b"-c", b"--", command], environment)  # noqa: S606 - it is the shell
