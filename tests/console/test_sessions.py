@@ -101,7 +101,14 @@ def test_a_session_is_read_from_its_first_word_to_its_last(tmp_path: Path) -> No
         world.client().delete(f"/api/sessions/{session}").raise_for_status()
         text = html.unescape(page(world, session))
     in_order(
-        *(text, "ada (http) set the model to fake/scripted", "please go", "fake/scripted", "trusted", "I look."),
+        *(
+            text,
+            "The model is fake/scripted, as the policy file says",
+            "please go",
+            "fake/scripted",
+            "trusted",
+            "I look.",
+        ),
         *("read_file", "allowed", "a.txt", "Rule 2 of default", "Result", "hello"),
         *("read_file", "denied", "secrets/key", "Rule 1 of default"),
         *("execute_cmd", "approved", "edited", "printf 'edited", "nobody has said yes", "Rule 5 of default"),

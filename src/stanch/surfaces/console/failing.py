@@ -9,7 +9,16 @@ import logging
 import traceback
 
 from stanch.paths.grants import BadGrant
-from stanch.values.fault import BadCall, BadContext, BadInput, BrokenRow, Conflict, NotFound, StoreUnreadable
+from stanch.values.fault import (
+    BadCall,
+    BadContext,
+    BadInput,
+    BrokenRow,
+    Conflict,
+    NotFound,
+    NotInstalled,
+    StoreUnreadable,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -31,6 +40,8 @@ def said_of(fault: Exception) -> tuple[int, str]:
             return 404, sentence(fault)
         case Conflict():
             return 409, sentence(fault)
+        case NotInstalled():
+            return 503, sentence(fault)
         case BadCall() | BadInput() | BadContext() | BadGrant():
             return 422, sentence(fault)
         case BrokenRow():

@@ -14,7 +14,17 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from stanch.app.service import Service
-from stanch.surfaces.console import inbox, ledger, rules, session_list, session_new, session_page, session_stream
+from stanch.surfaces.console import (
+    inbox,
+    ledger,
+    rules,
+    sent,
+    session_list,
+    session_new,
+    session_page,
+    session_stream,
+    tiers,
+)
 from stanch.surfaces.console.failing import Refused, said_of
 from stanch.surfaces.console.guard import HEADERS, HOME, LOGIN, Asked, Guard, cookie_of, form_of, goes_to, html
 from stanch.surfaces.console.logins import LONGEST, LoginRefused, Logins
@@ -24,7 +34,7 @@ from stanch.surfaces.console.streaming import streaming
 LOGOUT = "/logout"
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
 _STATIC = (
-    *("console.css", "cards.css", "sessions.css", "console.js", "sessions.js"),
+    *("console.css", "cards.css", "sessions.css", "tiers.css", "console.js", "sessions.js", "tiers.js"),
     *("htmx.min.js", "hx-sse.min.js", "icon.svg", "htmx.LICENSE.txt"),
 )
 
@@ -56,6 +66,9 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.form(f"{session}/say", session_page.say),
         guard.form(f"{session}/stop", session_page.stop),
         guard.form(f"{session}/model", session_page.set_model),
+        guard.form(f"{session}/answers", session_page.answer_tier),
+        guard.form(f"{session}/end", session_page.end),
+        guard.page(f"{session}/sent", sent.page),
         Route(f"{session}/stream", session_stream.streaming(guard), methods=["GET"], include_in_schema=False),
         guard.page(rules.PAGE, rules.page),
         guard.form("/console/rules/write", rules.write_rule),
@@ -63,6 +76,8 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.form("/console/rules/move", rules.move_rule),
         guard.form("/console/rules/groups", rules.write_group),
         guard.question("/console/rules/try", rules.try_call),
+        guard.page(tiers.PAGE, tiers.page),
+        guard.page(f"{tiers.PAGE}/folder", tiers.folder),
         guard.page(ledger.BYPASSES, ledger.bypasses),
         guard.form("/console/bypasses/end", ledger.end_bypass),
         guard.page("/console/audit", ledger.audit),

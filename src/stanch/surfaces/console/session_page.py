@@ -12,10 +12,11 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from stanch.surfaces.console.cutting import Cut, whole
-from stanch.surfaces.console.failing import Refused, sentence
+from stanch.surfaces.console.failing import Refused, said_of, sentence
 from stanch.surfaces.console.guard import Asked, Said, goes_to
 from stanch.surfaces.console.session_list import PAGE, choices
 from stanch.surfaces.console.session_records import Gathered, gathered, tier_words
+from stanch.surfaces.console.tier_question import answered, question_of
 from stanch.surfaces.console.timeline import entries
 from stanch.surfaces.console.timeline_calls import text_of
 from stanch.values.fault import BadFields, BadInput, Conflict
@@ -33,7 +34,8 @@ def page(asked: Asked) -> Response:
 
 def timeline(asked: Asked) -> Response:
     """What was said and done alone, as it is now, with how the session stands."""
-    return asked.page("timeline_piece.html.j2", nested=bool(asked.get("nested")), **_shown(asked))
+    nested = bool(asked.get("nested"))
+    return asked.page("timeline_piece.html.j2", nested=nested, **_shown(asked, nested=nested))
 
 
 def part(asked: Asked) -> Response:
@@ -50,8 +52,8 @@ def say(asked: Asked) -> Response:
     try:
         asked.service.agents.begin(_id(asked), text, by=asked.login.by)
     except (Conflict, BadInput) as why:
-        problem = "Write something." if not text.strip() else sentence(why)
-        status = 409 if isinstance(why, Conflict) else 422
+        status, problem = said_of(why)
+        problem = problem if text.strip() else "Write something."
         if asked.in_page:
             return asked.page("speak.html.j2", status=status, id=_id(asked), text=text, problem=problem)
         return shown(asked, text=text, problem=problem, status=status)
@@ -70,6 +72,25 @@ def stop(asked: Asked) -> Response:
         said, status = Said("", "ask", "You stopped the turn. What it waited for was taken back."), 200
     except Conflict as why:
         said, status = Said("", "ask", sentence(why)), 409
+    return _told(asked, said, status)
+
+
+def end(asked: Asked) -> Response:
+    """Ends the session, with its turn and whatever of it waits for a person."""
+    try:
+        asked.service.sessions.end(_id(asked), by=asked.login.by)
+    except Conflict as why:
+        return shown(asked, problem=sentence(why), status=409)
+    return goes_to(_address(asked))
+
+
+def answer_tier(asked: Asked) -> Response:
+    """What a person says where the tier of the session's model asks."""
+    said, status = answered(asked)
+    if asked.in_page:
+        session = asked.service.sessions.get(_id(asked))
+        question = question_of(asked.service, session)
+        return asked.page("tier_answered.html.j2", status=status, said=[said], question=question)
     return _told(asked, said, status)
 
 
@@ -97,7 +118,7 @@ def shown(asked: Asked, *, text: str = "", problem: str = "", status: int = 200)
         "session.html.j2",
         status=status,
         at="sessions",
-        said=[],
+        said=[Said("", "deny", problem)] if problem and values["session"].ended_at is not None else [],
         text=text,
         problem=problem,
         parents=_parents(asked),
@@ -106,7 +127,7 @@ def shown(asked: Asked, *, text: str = "", problem: str = "", status: int = 200)
     )
 
 
-def _shown(asked: Asked) -> dict[str, Any]:
+def _shown(asked: Asked, *, nested: bool = False) -> dict[str, Any]:
     service, before = asked.service, _number(asked.get("before"))
     found: Gathered = gathered(service, _id(asked), before=before)
     session, turn = found.standing.session, found.standing.turn
@@ -117,6 +138,7 @@ def _shown(asked: Asked) -> dict[str, Any]:
         "turn": turn,
         "running": turn is not None and turn.state is TurnState.RUNNING,
         "waiting": found.standing.waiting,
+        "question": None if nested or before is not None else question_of(service, session),
         "entries": entries(found, service.policy, lambda model: tier_words(service, model)),
         "first": found.first,
         "total": found.total,

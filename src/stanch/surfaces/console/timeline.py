@@ -1,7 +1,8 @@
 """A session as a person reads it: who said what, which calls were made and what became of them, what was changed.
 
-Settles the order of these and how each reads. Does not settle what is gathered (`session_records`) nor how a call reads
-(`timeline_calls`). WHY by time: most of it is stored by itself, and its moment is all that says where it belongs.
+Settles the order of these and how each reads. Does not settle what is gathered (`session_records`), nor how a call
+reads (`timeline_calls`) or a change (`timeline_changes`). WHY by time: most of it is stored by itself, and its moment
+is all that says where it belongs.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from stanch.policy.document import Policy
@@ -18,9 +19,9 @@ from stanch.surfaces.console.cutting import Cut, cut
 from stanch.surfaces.console.ledger import scope_words
 from stanch.surfaces.console.session_records import Gathered, Standing
 from stanch.surfaces.console.timeline_calls import CallEntry, Told, call_entry, others_of
+from stanch.surfaces.console.timeline_changes import NoteEntry, changes
 from stanch.values.approval import BypassRecord, CallRecord, ClarificationRecord, ClarificationState
 from stanch.values.message import Call, Fragment, Message, Part, Reasoning, Result, Role, Text
-from stanch.values.records import AuditRecord
 from stanch.values.turn import MessageRecord, TurnRecord, TurnState
 
 WORD_LINES = 120
@@ -64,18 +65,6 @@ class QuestionEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class NoteEntry:
-    """Something that was changed, or came to an end."""
-
-    id: str
-    at: datetime
-    tone: str
-    words: str
-    detail: str = ""
-    kind: str = "note"
-
-
-@dataclass(frozen=True, slots=True)
 class BelowEntry:
     """The session of a subagent."""
 
@@ -111,7 +100,7 @@ def entries(found: Gathered, policy: Policy, tier_of: Callable[[str], str]) -> l
     others: list[Entry] = [_of_call(one, found, policy) for one in alone]
     others += [_question(one) for one in kept.questions]
     others += [_bypass(one) for one in found.bypasses]
-    others += [note for change in found.changes if (note := _change(change)) is not None]
+    others += changes(session_id, found.changes)
     others += [note for turn in found.turns if (note := _turn_end(turn)) is not None]
     others += [BelowEntry(f"below-{one.session.id}", one.session.created_at, one) for one in found.below]
     made += [
@@ -240,34 +229,6 @@ def _bypass(given: BypassRecord) -> NoteEntry:
     ended = "" if given.ended_at is None else f"Ended {given.ended_at:%Y-%m-%d %H:%M:%S} UTC"
     words = f"{given.created_by} gave a bypass: {scope_words(given)} are not asked about {until}{also}"
     return NoteEntry(f"bypass-{given.id}", given.created_at, "allow", words, ended)
-
-
-def _change(row: AuditRecord) -> NoteEntry | None:
-    """A change of the session itself. None for what its head shows, and for what is no change."""
-    detail: Mapping[str, Any] = row.detail
-    by = f"{row.actor} ({row.surface})"
-    match row.action:
-        case "session.set_model":
-            model = detail.get("model")
-            words, tone = (f"{by} took the model away" if model is None else f"{by} set the model to {model}"), "model"
-        case "session.set_run_context":
-            words, tone = f"{by} gave the session another context", "none"
-            return NoteEntry(f"row-{row.seq}", row.at, tone, words, _context(detail))
-        case "session.end":
-            words, tone = f"{by} ended the session", "none"
-        case _:
-            return None
-    return NoteEntry(f"row-{row.seq}", row.at, tone, words)
-
-
-def _context(detail: Mapping[str, Any]) -> str:
-    if "security_group" not in detail:
-        return "None any more"
-    said = [f"the group {detail['security_group']}"] if detail["security_group"] else []
-    said += [f"works in {detail['working_directory']}"] if detail.get("working_directory") else []
-    said += [f"may write {one}" for one in detail.get("allow_fs_writes", ())]
-    said += [f"may read {one}" for one in detail.get("allow_fs_reads", ())]
-    return "; ".join(said) or "An empty one"
 
 
 def _turn_end(turn: TurnRecord) -> NoteEntry | None:

@@ -23,7 +23,7 @@
 
   // Seen as it happens, and not when htmx says that it is done: whatever comes or goes here moves what is below.
   document.addEventListener("DOMContentLoaded", () => {
-    for (const list of [$("#cards"), $("#timeline"), $("#said")]) {
+    for (const list of [$("#cards"), $("#timeline"), $("#said"), $("#asks")]) {
       if (list) new MutationObserver(seeChanges).observe(list, { childList: true, subtree: list.id === "timeline" });
     }
   });
