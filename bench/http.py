@@ -95,7 +95,7 @@ def run(quick: bool) -> list[Row]:
         root = Path(os.path.realpath(name))
         policy, calls = _workspace(root)
         progress("http: starting both servers")
-        gate = _Gate(root, policy)
+        gate = Gate(root, policy)
         bare = Worker(sys.executable, "bench.bare")
         try:
             url = gate.start()
@@ -121,7 +121,7 @@ def run(quick: bool) -> list[Row]:
     return rows
 
 
-class _Gate:
+class Gate:
     """`stanch up` as a process, with its data in a temporary directory."""
 
     def __init__(self, root: Path, policy: Path) -> None:

@@ -29,22 +29,25 @@ class Piece(NamedTuple):
 
     first: int
     end: int
-    texts: Sequence[str]
+    texts: Sequence[bytes]
 
 
 @dataclass(slots=True)
 class RequestText:
     """A request's text, read. `body` has all values but the list's elements, `items` those and `spans` their places.
 
-    `same` says how many elements stand where they stood in the text that came before.
+    `ends` says for each element how many bytes there are up to its end. `same` says how many elements stand where they
+    stood in the text that came before.
     """
 
+    raw: bytes
     text: str
     listed: str
     body: dict[str, Any] = field(default_factory=dict)
     places: dict[str, Span] = field(default_factory=dict)
     items: list[Any] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
     same: int = 0
     end: int = 0
 
@@ -62,33 +65,50 @@ class RequestText:
 
         Raises `BadInput` for a value that JSON has no text for.
         """
-        changes: list[tuple[int, int, str]] = []
-        added = ""
+        changes: list[tuple[int, int, bytes]] = []
+        added = b""
         for key, value in values.items():
+            text = json_text(value).encode()
             if key in self.places:
-                changes.append((*self.places[key], json_text(value)))
+                start, end = self.places[key]
+                changes.append((self._bytes_to(start), self._bytes_to(end), text))
             else:
-                added += f",{json_text(key)}:{json_text(value)}"
+                added += b"," + json_text(key).encode() + b":" + text
         if pieces:
-            changes.append((self.spans[0][0], self.spans[-1][1], ",".join(self._elements(pieces))))
+            changes.append((self._start(0), self.ends[-1], b",".join(self._elements(pieces))))
         if added:
-            changes.append((self.end, self.end, added if self.places else added[1:]))
+            end = self._bytes_to(self.end)
+            changes.append((end, end, added if self.places else added[1:]))
         made, at = [], 0
         for start, end, text in sorted(changes):
-            made += [self.text[at:start], text]
+            made += [self.raw[at:start], text]
             at = end
-        whole = "".join([*made, self.text[at:]])
-        return whole.encode()
+        return b"".join([*made, self.raw[at:]])
 
-    def _elements(self, pieces: Sequence[Piece]) -> Iterator[str]:
+    def _elements(self, pieces: Sequence[Piece]) -> Iterator[bytes]:
         at = 0
         for piece in pieces:
             if piece.first > at:
-                yield self.text[self.spans[at][0] : self.spans[piece.first - 1][1]]
+                yield self.raw[self._start(at) : self.ends[piece.first - 1]]
             yield from piece.texts
             at = piece.end
         if at < len(self.spans):
-            yield self.text[self.spans[at][0] : self.spans[-1][1]]
+            yield self.raw[self._start(at) : self.ends[-1]]
+
+    def _start(self, at: int) -> int:
+        """How many bytes there are up to the beginning of an element. WHY so: between two is nothing but ASCII."""
+        if not at:
+            return self._bytes_to(self.spans[0][0])
+        return self.ends[at - 1] + self.spans[at][0] - self.spans[at - 1][1]
+
+    def _bytes_to(self, at: int) -> int:
+        """How many bytes there are up to a character outside of the list's elements."""
+        if self.text.isascii():
+            return at
+        if not self.spans or at <= self.spans[0][0]:
+            return len(self.text[:at].encode())
+        end = self.spans[-1][1]
+        return self.ends[-1] + len(self.text[end:at].encode())
 
 
 def json_text(value: Any) -> str:
@@ -113,7 +133,7 @@ def read(raw: bytes, listed: str, before: RequestText | None = None) -> RequestT
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         raise BadInput("the body is no UTF-8 text") from None
-    made = RequestText(text, listed)
+    made = RequestText(raw, text, listed)
     try:
         at = _resumed(made, before) if before is not None else 0
         _read(made, at)
@@ -133,7 +153,8 @@ def _resumed(made: RequestText, before: RequestText) -> int:
     count = _alike(made.text, before)
     if not count:
         return 0
-    made.items, made.spans, made.same = before.items[:count], before.spans[:count], count
+    made.items, made.spans, made.ends = before.items[:count], before.spans[:count], before.ends[:count]
+    made.same = count
     for key, place in before.places.items():
         if place[1] <= made.spans[0][0]:
             made.places[key], made.body[key] = place, before.body[key]
@@ -236,10 +257,16 @@ def _member(made: RequestText, at: int) -> int:
 
 
 def _element(made: RequestText, at: int) -> int:
-    value, end = _VALUE(made.text, at)
+    text = made.text
+    value, end = _VALUE(text, at)
+    if text.isascii():
+        made.ends.append(end)
+    else:
+        begun = made.ends[-1] + at - made.spans[-1][1] if made.spans else len(text[:at].encode())
+        made.ends.append(begun + len(text[at:end].encode()))
     made.items.append(value)
     made.spans.append((at, end))
-    return _skip(made.text, end)
+    return _skip(text, end)
 
 
 def _elements_from(made: RequestText, at: int) -> int:

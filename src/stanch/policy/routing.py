@@ -67,16 +67,13 @@ def routed(model: str, asked: Dialect, proxying: Proxying, providers: Mapping[st
         raise NotFound("model", model[:200])
     pattern = assigned(model, proxying.models)
     if slash and first in known:
-        found = Routed(known[first], rest)
-    elif pattern is not None:
-        found = Routed(known[proxying.models[pattern]], model)
-    elif not slash:
-        found = Routed(known[proxying.usual[asked]], model)
+        name, model = first, rest
     else:
+        name = proxying.models[pattern] if pattern is not None else "" if slash else proxying.usual[asked]
+    provider = known.get(name)
+    if provider is None or (provider.dialect is Dialect.ANTHROPIC) is not (asked is Dialect.ANTHROPIC):
         raise NotFound("model", model[:200])
-    if (found.provider.dialect is Dialect.ANTHROPIC) is not (asked is Dialect.ANTHROPIC):
-        raise NotFound("model", model[:200])
-    return found
+    return Routed(provider, model)
 
 
 def proxying_of(written: Mapping[str, Any], providers: Mapping[str, Any], bad: Container[Location]) -> Proxying:

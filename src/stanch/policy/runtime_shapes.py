@@ -43,7 +43,7 @@ UsualShape.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]
 
 @with_config(_STRICT)
 class ProxyShape(TypedDict):
-    """`[proxy]`: which provider a bare name of a model leads to, by patterns, else by the API that it is asked for on."""
+    """`[proxy]`: which provider a bare name of a model leads to, by patterns, else by the API it is asked on."""
 
     store: NotRequired[bool]
     models: NotRequired[dict[str, Text]]

@@ -1,0 +1,1 @@
+"""The model proxy: the addresses of model providers, answered by whichever provider a request is routed to."""
