@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stanch.app.embedding import Embedded, embed
     from stanch.app.engine import Engine, Session
     from stanch.app.loading import open_engine as open  # noqa: A004
+    from stanch.app.redacting_once import Redaction, redact_history
     from stanch.app.running import Ran
     from stanch.explain import sentence
     from stanch.host.audit import AuditLog
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["AuditLog", "BadCall", "BadContext", "BadInput", "CallState", "Code", "Conflict", "Decision", "Effect"]
 __all__ += ["Embedded", "Engine", "Fault", "NotFound", "Ran", "Reason", "RunContext", "Session", "Source", "embed"]
-__all__ += ["open", "sentence"]
+__all__ += ["Redaction", "open", "redact_history", "sentence"]
 
 _WHERE = {
     "stanch.app.embedding": ("Embedded", "embed"),
     "stanch.app.engine": ("Engine", "Session"),
+    "stanch.app.redacting_once": ("Redaction", "redact_history"),
     "stanch.app.running": ("Ran",),
     "stanch.explain": ("sentence",),
     "stanch.host.audit": ("AuditLog",),
@@ -50,11 +52,9 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """The public name, from where it lives."""
     if name == "open":
         return importlib.import_module("stanch.app.loading").open_engine
     for module, names in _WHERE.items():
         if name in names:
-            found: object = getattr(importlib.import_module(module), name)
-            return found
+            return getattr(importlib.import_module(module), name)
     raise AttributeError(f"module 'stanch' has no attribute {name!r}")

@@ -78,7 +78,14 @@ def test_the_json_has_the_promised_shape() -> None:
     assert any("withheld" in note for note in value["notes"])
     assert value["questions"] == 5
     assert value["files"] == [
-        {"file": str(DATA / NAME), "kind": "Claude Code session", "calls": 17, "repeated": 0, "workspace": "/repo/app"}
+        {
+            "file": str(DATA / NAME),
+            "kind": "Claude Code session",
+            "calls": 17,
+            "repeated": 0,
+            "workspace": "/repo/app",
+            "withheld": None,
+        }
     ]
     assert value["policy"]["workspace"] == "/repo/app"
 

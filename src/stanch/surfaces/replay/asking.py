@@ -22,7 +22,9 @@ from stanch.surfaces.replay.lines import Advance
 from stanch.surfaces.replay.policies import Policies
 from stanch.surfaces.replay.records import ReplayCall, Seen, Warned
 from stanch.surfaces.replay.report import FileReport, Report, Row
+from stanch.surfaces.replay.withholding import withheld_in
 from stanch.surfaces.wire import Json
+from stanch.tiers.tier import TiersBroken
 from stanch.values.call import ToolCall
 from stanch.values.context import RunContext
 from stanch.values.fault import BadCall, BadContext, BadInput, Problem
@@ -141,7 +143,9 @@ def replay(
     """The report of files whose kind is known. Raises `BadContext` and `BadInput` for what the person gave."""
     gate = Replay(policies, asking)
     gate.proved()
-    files, warnings = [], []
+    files: list[FileReport] = []
+    warnings: list[Warned] = []
+    notes: dict[str, None] = {}
     for transcript in transcripts:
         seen = Seen()
         file = FileReport(transcript.name, transcript.kind.value)
@@ -153,9 +157,15 @@ def replay(
             file.rows.append(gate.row(found))
         file.repeated = seen.repeated
         files.append(file)
+        if asking.model is not None:
+            try:
+                file.withheld, more = withheld_in(transcript, asking.model, gate.engine, asking.cwd, advance)
+                warnings += more
+            except TiersBroken as why:
+                notes[f"withheld: {why}"] = None
     for policy in policies.used:
         warnings += [Warned(policy.file, p.line, p.message) for p in policy.problems if not _is_elsewhere(p)]
-    return Report(files, warnings, _policy(policies, files))
+    return Report(files, warnings, _policy(policies, files), asking.model, tuple(notes))
 
 
 def _is_elsewhere(problem: Problem) -> bool:

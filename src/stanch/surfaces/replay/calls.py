@@ -41,7 +41,7 @@ def table(value: Any) -> Mapping[str, Any]:
 
 
 def in_message(message: Mapping[str, Any]) -> Iterator[Written]:
-    """Every call in a message of the Anthropic or the chat completions shape, in order."""
+    """Every call in a message of the Anthropic, the chat completions or Stanch's own shape, in order."""
     content = message.get("content")
     for block in content if isinstance(content, list) else ():
         if isinstance(block, dict) and text(block.get("type")) in _BLOCKS:
@@ -50,6 +50,10 @@ def in_message(message: Mapping[str, Any]) -> Iterator[Written]:
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, dict):
             yield _tool_call(call)
+    parts = message.get("parts")
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, dict) and part.get("type") == "call":
+            yield _named(text(part.get("id")), part.get("tool"), part.get("arguments"))
     legacy = message.get("function_call")
     if isinstance(legacy, dict):
         yield _named("", legacy.get("name"), legacy.get("arguments"))

@@ -128,7 +128,7 @@ def _records(reader: Reader, lines: Iterator[Line | Unread], name: str) -> Itera
 
 
 def _document(transcript: Transcript, seen: Seen, advance: Advance) -> Iterator[Found]:
-    whole = _text(transcript.path)
+    whole = document_of(transcript.path)
     advance(transcript.size)
     yield from _records(message_lists.MessageReader(seen), items_of(whole, message_lists.KEYS), transcript.name)
 
@@ -142,11 +142,12 @@ def _kind(record: Any) -> Kind | None:
 
 
 def _is_document(path: Path) -> bool:
-    items = items_of(_text(path), message_lists.KEYS)
+    items = items_of(document_of(path), message_lists.KEYS)
     return any(isinstance(item, Line) and message_lists.recognise(item.value) for item in items)
 
 
-def _text(path: Path) -> str:
+def document_of(path: Path) -> str:
+    """The text of a file that is one JSON text. Raises `BadInput` where it is too large, or no UTF-8."""
     if _size(path) > MAX_DOCUMENT:
         raise BadInput(
             f"{path} is one JSON text of more than {MAX_DOCUMENT >> 20} MB; give one record to a line instead"

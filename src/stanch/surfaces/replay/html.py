@@ -18,7 +18,7 @@ from markupsafe import Markup
 from stanch.explain import visible
 from stanch.surfaces.parts import Line, parts_of
 from stanch.surfaces.replay.report import FileReport, Report, Row, Tally
-from stanch.surfaces.replay.text import answer_words, counted, how_many, place_words, policy_words
+from stanch.surfaces.replay.text import answer_words, counted, how_many, place_words, policy_words, withheld_words
 from stanch.values.decision import Effect
 from stanch.values.reason import RuleRef
 
@@ -82,7 +82,9 @@ def page(report: Report) -> Iterator[str]:
         warnings=_warnings(report),
         rules=[_rule(tally) for tally in report.by_answer()],
         files=[_file(file) for file in report.files if file.rows or len(report.files) == 1],
-        notes=report.sums()["notes"],
+        notes=report.notes,
+        withheld=_withheld(report),
+        model=report.model or "",
     )
 
 
@@ -121,6 +123,12 @@ def _rule(tally: Tally) -> tuple[str, str, list[tuple[str, str]]]:
         return answer_words(rule), "no rule spoke", _chips(tally)
     note = f" · {rule.note}" if rule.note else ""
     return rule.words, f"rule {rule.id} of {rule.group}, {_place(rule)}{note}", _chips(tally)
+
+
+def _withheld(report: Report) -> list[tuple[str, str, list[tuple[str, str]]]] | None:
+    if report.withheld is None:
+        return None
+    return [(path, "", [(Effect.DENY.value, count)]) for path, count in withheld_words(report)]
 
 
 def _place(rule: RuleRef) -> str:

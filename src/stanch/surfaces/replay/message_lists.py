@@ -1,4 +1,4 @@
-"""The calls in lists of messages: Anthropic messages, OpenAI chat completions and responses, and requests with them.
+"""The calls in lists of messages: Anthropic's, OpenAI's chat completions and responses, Stanch's, and requests.
 
 Settles how a message or an item gives calls, whether it stands in a list, in a request's body or on a line of its own.
 """
@@ -13,6 +13,7 @@ from stanch.surfaces.replay.calls import Written, in_message, is_item, of_item, 
 from stanch.surfaces.replay.records import ReplayCall, Seen
 
 KEYS = ("messages", "input")
+_SAYS = ("content", "tool_calls", "function_call", "parts")
 _ITEMS = frozenset({"message", "reasoning", "item_reference", "compaction"})
 _ENVIRONMENT = re.compile(r"<environment_context>.*?<cwd>([^<]+)</cwd>", re.DOTALL)
 
@@ -75,7 +76,7 @@ def recognise(record: Any) -> bool:
         return any(recognise(one) for one in record[:50] if isinstance(one, dict))
     if not isinstance(record, dict):
         return False
-    if isinstance(record.get("role"), str) and any(key in record for key in ("content", "tool_calls", "function_call")):
+    if isinstance(record.get("role"), str) and any(key in record for key in _SAYS):
         return True
     if any(isinstance(record.get(key), list) for key in KEYS):
         return True

@@ -11,14 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from stanch.app.redacting import Withheld
 from stanch.explain import sentence
 from stanch.explain.written import rule_json
 from stanch.surfaces.replay.records import ReplayCall, Warned
+from stanch.surfaces.replay.withholding import summed
 from stanch.surfaces.wire import Json, decision_json, unreadable, unreadable_json
 from stanch.values.decision import Decision, Effect
 from stanch.values.reason import Reason
 
-WITHHELD = "withheld: what a model would not have been sent is not worked out yet"
+WITHHELD = "withheld: give a model with --model to see what it would not have been sent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +76,17 @@ class Row:
 
 @dataclass(slots=True)
 class FileReport:
-    """One file: what it is, how many calls it holds, how many of them were told of again, and its workspace."""
+    """One file: what it is, how many calls it holds, how many of them were told of again, and its workspace.
+
+    `withheld` is what the model that was asked about would not have been sent of it; None where nobody can say.
+    """
 
     name: str
     kind: str
     rows: list[Row] = field(default_factory=list)
     repeated: int = 0
     workspace: str = ""
+    withheld: list[Withheld] | None = None
 
     def json(self) -> Json:
         """The file as JSON."""
@@ -90,6 +96,7 @@ class FileReport:
             "calls": len(self.rows),
             "repeated": self.repeated,
             "workspace": self.workspace or None,
+            "withheld": _rows(self.withheld),
         }
 
 
@@ -117,11 +124,26 @@ class Tally:
 
 @dataclass(slots=True)
 class Report:
-    """Everything a replay found, file by file."""
+    """Everything a replay found, file by file. `model` is the one that was asked about."""
 
     files: list[FileReport]
     warnings: list[Warned]
     policy: Json
+    model: str | None = None
+    told: tuple[str, ...] = ()
+
+    @property
+    def withheld(self) -> list[Withheld] | None:
+        """What the model would not have been sent of all files, by path; None where nobody can say of some."""
+        found = [file.withheld for file in self.files]
+        if self.model is None or None in found:
+            return None
+        return summed(row for rows in found for row in rows or ())
+
+    @property
+    def notes(self) -> list[str]:
+        """What the report does not say, and why."""
+        return [WITHHELD] if self.model is None else list(self.told)
 
     @property
     def rows(self) -> list[Row]:
@@ -176,9 +198,13 @@ class Report:
                 "by_reason": [{"code": t.about, **t.json()} for t in self.by_reason()],
                 "by_tool": [{"tool": t.about, **t.json()} for t in self.by_tool()],
             },
-            "withheld": None,
-            "notes": [WITHHELD],
+            "withheld": _rows(self.withheld),
+            "notes": self.notes,
             "warnings": [{"file": w.file, "line": w.line or None, "message": w.message} for w in self.warnings],
             "files": [file.json() for file in self.files],
             "policy": self.policy,
         }
+
+
+def _rows(withheld: list[Withheld] | None) -> list[Json] | None:
+    return None if withheld is None else [row.as_json() for row in withheld]

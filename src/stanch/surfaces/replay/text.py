@@ -19,6 +19,7 @@ STYLES = {Effect.ALLOW: "green", Effect.ASK: "yellow", Effect.DENY: "bold red"}
 _PAST = {Effect.ALLOW: "allowed", Effect.ASK: "asked", Effect.DENY: "denied"}
 _ASKED_WIDTH = 100
 _SENTENCE_WIDTH = 300
+_MOST_PATHS = 30
 
 
 def print_report(report: Report, console: Console, *, calls: bool = True) -> None:
@@ -122,12 +123,32 @@ def _summary(report: Report, console: Console) -> None:
     head.append(f". A person would have been asked {how_many(report.questions, 'question')}.")
     _print(console, head)
     _tallies("by rule, or by reason where no rule spoke", report.by_answer(), console)
+    _withheld(report, console)
     repeated = sum(file.repeated for file in report.files)
     if repeated:
         _print(
             console, Text(f"{how_many(repeated, 'call')} stood in a file more than once and counted once.", style="dim")
         )
     _print(console, Text(policy_words(report), style="dim"))
+
+
+def withheld_words(report: Report) -> list[tuple[str, str]]:
+    """Each path of which something would have been withheld from the model, with how many messages that is."""
+    return [(row.path, how_many(row.messages, "message")) for row in report.withheld or ()]
+
+
+def _withheld(report: Report, console: Console) -> None:
+    if report.model is None or report.withheld is None:
+        return
+    rows, model = withheld_words(report), visible(report.model)
+    if not rows:
+        _print(console, Text(f"\n{model} would have been sent everything.", style="bold"))
+        return
+    _print(console, Text(f"\nwithheld from {model} ({visible(report.withheld[0].tier)})", style="bold"))
+    for path, count in rows[:_MOST_PATHS]:
+        _print(console, Text(f"  {count:>12}  {one_line(path)}"))
+    if len(rows) > _MOST_PATHS:
+        _print(console, Text(f"  and {len(rows) - _MOST_PATHS} more paths; --json lists them all", style="dim"))
 
 
 def policy_words(report: Report) -> str:
