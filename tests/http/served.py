@@ -17,6 +17,8 @@ import httpx2
 import uvicorn
 
 from stanch.app.service import Service
+from stanch.app.vault import Vault
+from stanch.secrets.sealing import Key, KeyRing
 from stanch.storage.store import Store
 from stanch.surfaces.http.application import application
 from stanch.values.identity import Principal, PrincipalKind
@@ -58,7 +60,10 @@ class World:
         self.store = Store.open(self.store_url)
         self.store.migrate()
         self.service = Service.open(
-            store=self.store, policy=None if policy is None else self.policy, workspace=self.workspace
+            store=self.store,
+            policy=None if policy is None else self.policy,
+            workspace=self.workspace,
+            vault=Vault(self.store, KeyRing([Key(os.urandom(32))])),
         )
         self.url = ""
         self._clients: dict[Principal, httpx2.Client] = {}
@@ -138,7 +143,7 @@ def served(world: World) -> Iterator[World]:
     """The world, with a server in front of it for as long as the block lasts."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(application(world.service), log_level="critical", lifespan="off", ws="none")
+    config = uvicorn.Config(application(world.service), log_level="critical", lifespan="on", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

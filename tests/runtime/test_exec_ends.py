@@ -144,6 +144,15 @@ def test_a_command_may_end_its_warden_and_ends_with_it(tmp_path: Path) -> None:
     until(lambda: not any(lives(process) for process in found), "both of them end")
 
 
+def test_what_escapes_for_good_is_told_and_not_waited_for(tmp_path: Path) -> None:
+    escaping = "setsid bash -c 'echo $$; sleep 20; touch late' & sleep 0.1; kill -9 $PPID; sleep 300"
+    output = ran(tmp_path, escaping, 60)
+    assert not (tmp_path / "late").exists()
+    (group,) = processes(output.text)
+    os.killpg(group, signal.SIGKILL)
+    assert output.text.endswith("[some of what it started may still be running, and cannot be ended from here]")
+
+
 @pytest.mark.parametrize("number", ["TERM", "INT", "HUP", "PIPE", "CHLD"])
 def test_a_warden_hears_nothing_of_what_a_command_says(tmp_path: Path, number: str) -> None:
     assert ran(tmp_path, f"kill -{number} $PPID; sleep 0.1; echo on", 60).text == "on\n[exit code 0]"

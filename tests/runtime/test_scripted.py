@@ -122,6 +122,21 @@ def test_a_response(of_openai: openai.OpenAI) -> None:
         assert (answer.usage.input_tokens, answer.usage.input_tokens_details.cached_tokens) == (100, 40)
 
 
+def test_a_tool_that_takes_one_text_is_called_with_one(models: ModelServer) -> None:
+    body = {"model": "small", "input": "hi", "tools": [{"type": "custom", "name": "read_file"}]}
+    whole = httpx2.post(f"{models.openai_url}/responses", json=body)
+    answer = Response.model_validate_json(whole.content, strict=True)
+    assert [item.type for item in answer.output] == ["reasoning", "message", "custom_tool_call", "function_call"]
+    call = answer.output[2]
+    assert call.type == "custom_tool_call"
+    assert (call.name, json.loads(call.input)) == ("read_file", ARGUMENTS)
+    streamed = httpx2.post(f"{models.openai_url}/responses", json=body | {"stream": True})
+    lines = [line.removeprefix("data: ") for line in streamed.text.split("\n") if line.startswith("data: ")]
+    events = [EVENT[Dialect.RESPONSES].validate_json(line, strict=True) for line in lines]
+    deltas = [event.delta for event in events if event.type == "response.custom_tool_call_input.delta"]
+    assert "".join(deltas) == call.input
+
+
 def test_a_response_seals_no_thoughts_unless_asked_to(of_openai: openai.OpenAI) -> None:
     thought = of_openai.responses.create(model="small", input="hi").output[0]
     assert thought.type == "reasoning"

@@ -62,7 +62,10 @@ def test_what_a_subagent_found_comes_back_with_its_marks_over_two_steps(tmp_path
 
 def test_an_agent_stands_at_most_so_far_below_another(tmp_path: Path) -> None:
     names = [f"a{number}" for number in range(MOST_DEPTH + 1)]
-    scripts = {name: [use("call_agent", agent=after, prompt="go on"), say(f"{name} ends")] for name, after in itertools.pairwise(names)}  # fmt: skip
+    scripts = {
+        name: [use("call_agent", agent=after, prompt="go on"), say(f"{name} ends")]
+        for name, after in itertools.pairwise(names)
+    }
     script = by_model(scripted=[use("call_agent", agent="a0", prompt="go on"), say("done")], **scripts)
     with World(tmp_path, script, more=agents(*names)) as world:
         session = world.session()
@@ -342,3 +345,17 @@ def test_a_call_that_is_being_stored_when_its_turn_is_stopped_does_not_stay_in_t
         stopping.join(60)
         until(lambda: [one.state for one in world.records(session)] == [CallState.CANCELLED] or None)
         assert world.service.inbox.list().total == 0
+
+
+def test_a_turn_that_is_taken_up_keeps_the_context_that_it_was_taken_up_with(tmp_path: Path) -> None:
+    script = [use("ask_user", question="Well?"), use("read_file", path="notes.txt"), say("ok")]
+    with World(tmp_path, script, rules=QUIET + RULES) as world:
+        session = world.session()
+        turn = world.begin("go", session)
+        world.question()
+        world.restart()
+        until(lambda: world.service.turns.of(session))
+        world.service.sessions.set_context(session, RunContext(security_group="quiet"), by=PERSON)
+        world.service.inbox.answer(world.question().request_id, "yes", by=PERSON)
+        assert world.service.agents.wait(turn.id, 60).state is TurnState.COMPLETED
+        assert "buy milk" in world.results(session)[1]

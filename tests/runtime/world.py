@@ -106,7 +106,7 @@ class World:
 
     def start(self) -> None:
         """Starts a process, so to say, on the store as it is."""
-        self._embedded = stanch.embed(self.policy, store=self.folder / "stanch.db")
+        self._embedded = stanch.embed(self.policy, store=self.folder / "stanch.db", key_file=self.folder / "vault.key")
 
     def restart(self) -> None:
         """Ends it, and starts another one on what it left behind."""

@@ -16,10 +16,10 @@ from stanch.app.job_runs import JobRuns
 from stanch.app.jobs import Jobs, next_time
 from stanch.app.sessions import Sessions
 from stanch.app.turn_log import TurnLog
-from stanch.values.fault import BadInput, Conflict, Fault
+from stanch.values.fault import Conflict, Fault, NotFound, quoted
 from stanch.values.identity import COPILOT_SERVICE, Principal, PrincipalKind
 from stanch.values.records import Actor, Broken, JobRecord
-from stanch.values.turn import JobRunState, TurnRecord, TurnState
+from stanch.values.turn import JobRunRecord, JobRunState, TurnRecord, TurnState
 
 # How late a time may be run: a process that was busy, or slept, has not missed it yet.
 LATE = timedelta(seconds=90)
@@ -28,6 +28,9 @@ _PAGE = 200
 _CLOCK = Actor("stanch", "clock")
 OWNER = Principal(PrincipalKind.DELEGATED, "scheduled-jobs", COPILOT_SERVICE)
 _ENDS = {TurnState.COMPLETED: JobRunState.COMPLETED, TurnState.INTERRUPTED: JobRunState.INTERRUPTED}
+_OPEN = (JobRunState.CLAIMED, JobRunState.STARTED)
+SKIPPED = "skipped: the run before it goes on"
+GONE = "its process ended before its turn began"
 _LOG = logging.getLogger(__name__)
 
 
@@ -64,34 +67,54 @@ class Scheduler:
     def run_due(self) -> list[str]:
         """Runs the jobs whose time has come; gives the ids of the sessions that were opened for them."""
         now = self._now()
+        self._settle(now)
         last = self._runs.last_fired()
         opened = []
         for job in self._enabled():
             since = max(now - LATE, job.created_at, last.get(job.id, job.created_at))
             due = _newest(job.cron, since, now)
-            if due is not None and self._runs.claim(job.id, due):
-                session = self._open(job, due)
-                if session is not None:
-                    opened.append(session)
+            try:
+                if due is not None and self._runs.claim(job.id, due):
+                    run = self._open(job, due, _CLOCK)
+                    if run.state is JobRunState.STARTED and run.session_id is not None:
+                        opened.append(run.session_id)
+            except (NotFound, Conflict) as why:  # somebody has just removed the job, or ended the run
+                _LOG.info("a job was not run: %s", why)
         return opened
+
+    def run_now(self, job_id: str, *, by: Actor) -> JobRunRecord:
+        """The run of a job that a person wants at once, whatever its times are. It goes on by itself.
+
+        Raises `NotFound`, and `Conflict` where the job is disabled, or a run of it goes on.
+        """
+        job, now = self._jobs.get(job_id), self._now()
+        if not job.enabled:
+            raise Conflict(f"the job {quoted(job_id)} is disabled")
+        self._settle(now)
+        others = self._going_on(job_id)
+        if not others and self._runs.claim(job_id, now, by=by):
+            run = self._open(job, now, by)
+            if run.outcome != SKIPPED:
+                return run
+            others = self._going_on(job_id)
+        went_on = f", that of {others[0].due_at:%Y-%m-%d %H:%M} UTC" if others else ""
+        raise Conflict(f"a run of the job {quoted(job_id)} goes on{went_on}")
 
     def ended(self, turn: TurnRecord) -> None:
         """Notes the end of a run whose turn has ended, on whichever process it began, and ends its session."""
         run = self._runs.of_session(turn.session_id)
         if run is None or run.state is not JobRunState.STARTED:
             return
-        outcome = None if turn.problem is None else turn.problem.sentence
-        try:
-            self._runs.end(run.job_id, run.due_at, _ENDS.get(turn.state, JobRunState.FAILED), outcome)
-            self._sessions.end(turn.session_id, by=_CLOCK)
-        except Conflict:
-            return  # WHY: a person ended the session, or removed the job
+        outcome = self._refused(turn) if turn.problem is None else turn.problem.sentence
+        # WHY first: should this process die in between, the run still says that there is something to be done.
+        self._end_session(turn.session_id)
+        self._end(run.job_id, run.due_at, _ENDS.get(turn.state, JobRunState.FAILED), outcome)
 
     def _run(self) -> None:
         while not self._stopped.wait(_TICK_SECONDS):
             try:
                 self.run_due()
-            except Fault as why:
+            except Exception as why:  # whatever it was, there are other jobs, and other times
                 _LOG.warning("jobs that are due cannot be looked for: %s", type(why).__name__)
 
     def _enabled(self) -> list[JobRecord]:
@@ -104,23 +127,72 @@ class Scheduler:
             if cursor is None:
                 return found
 
-    def _open(self, job: JobRecord, due: datetime) -> str | None:
-        if self._runs.list(job.id, state=JobRunState.STARTED, limit=1).items:
-            self._runs.end(job.id, due, JobRunState.FAILED, "skipped: the run before it goes on")
-            return None
+    def _open(self, job: JobRecord, due: datetime, by: Actor) -> JobRunRecord:
+        """The run that this process has claimed: started, or ended where it could not be."""
+        others = self._going_on(job.id)
+        mine = next((one for one in others if one.due_at == due), None)
+        if mine is not None and others[0] != mine:
+            return self._runs.end(job.id, due, JobRunState.FAILED, SKIPPED)
         try:
-            session = self._sessions.open_for_job(job.id, principal=OWNER, by=_CLOCK)
-            self._runs.start(job.id, due, session.id)
+            session = self._sessions.open_for_job(job.id, principal=OWNER, by=by)
         except Fault as why:
-            self._runs.end(job.id, due, JobRunState.FAILED, str(why))
-            return None
+            return self._failed(job.id, due, str(why))
         try:
-            self._agents.begin(session.id, job.prompt, by=_CLOCK)
-        except (Fault, BadInput) as why:
-            self._runs.end(job.id, due, JobRunState.FAILED, str(why))
-            self._sessions.end(session.id, by=_CLOCK)
-            return None
-        return session.id
+            started = self._runs.start(job.id, due, session.id)
+            self._agents.begin(session.id, job.prompt, by=by)
+        except Fault as why:
+            self._end_session(session.id)
+            return self._failed(job.id, due, str(why))
+        return started
+
+    def _failed(self, job_id: str, due: datetime, why: str) -> JobRunRecord:
+        """The run, failed; as it is where its turn has ended it already."""
+        try:
+            return self._runs.end(job_id, due, JobRunState.FAILED, why)
+        except Conflict:
+            return next(one for one in self._runs.all(job_id, state=JobRunState.FAILED) if one.due_at == due)
+
+    def _going_on(self, job_id: str) -> list[JobRunRecord]:
+        """The runs of the job that have not ended, the one claimed first before the others."""
+        found = [one for state in _OPEN for one in self._runs.all(job_id, state=state)]
+        return sorted(found, key=lambda one: (one.claimed_at, one.id))
+
+    def _settle(self, now: datetime) -> None:
+        """Ends the runs that nobody is at work on any more and nobody has said so of.
+
+        WHY: a process may die between the end of a turn and the note of it; a turn may be stopped where no agent runs.
+        Such a run would keep its job from being run ever again.
+        """
+        for state in _OPEN:
+            for run in self._runs.all(state=state):
+                self._settle_one(run, late=now - run.claimed_at > LATE)
+
+    def _settle_one(self, run: JobRunRecord, *, late: bool) -> None:
+        turns = () if run.session_id is None else self._turns.list(run.session_id, limit=1).items
+        if turns and not isinstance(turns[0], Broken):
+            if turns[0].state is not TurnState.RUNNING:
+                self.ended(turns[0])
+        elif turns or late:
+            why = f"its turn cannot be read: {turns[0].problem}" if turns else GONE
+            if run.session_id is not None:
+                self._end_session(run.session_id)
+            self._end(run.job_id, run.due_at, JobRunState.INTERRUPTED, why)
+
+    def _refused(self, turn: TurnRecord) -> str | None:
+        count = len(self._agents.refused(turn.id))
+        return None if not count else "1 call was refused" if count == 1 else f"{count} calls were refused"
+
+    def _end(self, job_id: str, due: datetime, state: JobRunState, outcome: str | None) -> None:
+        try:
+            self._runs.end(job_id, due, state, outcome)
+        except Conflict:
+            return  # WHY: another process was faster
+
+    def _end_session(self, session_id: str) -> None:
+        try:
+            self._sessions.end(session_id, by=_CLOCK)
+        except Conflict:
+            return  # WHY: a person has ended it
 
 
 def _newest(cron: str, since: datetime, now: datetime) -> datetime | None:

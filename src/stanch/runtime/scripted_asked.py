@@ -64,6 +64,13 @@ class Asked:
         return tuple(found)
 
     @property
+    def freeform(self) -> frozenset[str]:
+        """The names of those tools that take one text instead of arguments."""
+        return frozenset(
+            str(tool.get("name", "")) for tool in self.body.get("tools") or () if tool.get("type") == "custom"
+        )
+
+    @property
     def said(self) -> tuple[tuple[str, str], ...]:
         """The conversation as pairs of a role and a text; a tool's result has the role `tool`."""
         return tuple(_said(self.body))

@@ -38,7 +38,9 @@ def events(reply: Reply, asked: Asked, ident: str) -> list[bytes]:
     for at, piece in enumerate(reply.pieces):
         item = _item(piece, asked, f"{ident}_{at}")
         found.append(("response.output_item.added", {"output_index": at, "item": _emptied(item)}))
-        found += [(name, {"item_id": item["id"], "output_index": at} | data) for name, data in _filling(piece, reply)]
+        found += [
+            (name, {"item_id": item["id"], "output_index": at} | data) for name, data in _filling(piece, reply, asked)
+        ]
         found.append(("response.output_item.done", {"output_index": at, "item": item}))
     finished = whole(reply, asked, ident)
     found.append((f"response.{finished['status']}", {"response": finished}))
@@ -74,8 +76,11 @@ def _item(piece: Words | Thought | ToolUse, asked: Asked, ident: str) -> dict[st
                 item["encrypted_content"] = signature or signature_of(text)
             return item
         case ToolUse(tool):
-            call = {"type": "function_call", "id": f"fc_{ident}", "call_id": piece.id or f"call_{ident}"}
-            return call | {"status": "completed", "name": tool, "arguments": piece.written()}
+            own = (
+                ("custom_tool_call", "ctc", "input") if tool in asked.freeform else ("function_call", "fc", "arguments")
+            )
+            call = {"type": own[0], "id": f"{own[1]}_{ident}", "call_id": piece.id or f"call_{ident}"}
+            return call | {"status": "completed", "name": tool, own[2]: piece.written()}
 
 
 def _emptied(item: dict[str, Any]) -> dict[str, Any]:
@@ -86,10 +91,10 @@ def _emptied(item: dict[str, Any]) -> dict[str, Any]:
         case "reasoning":
             return item | {"summary": []}
         case _:
-            return item | {"status": "in_progress", "arguments": ""}
+            return item | {"status": "in_progress", "input" if "input" in item else "arguments": ""}
 
 
-def _filling(piece: Words | Thought | ToolUse, reply: Reply) -> Iterator[_Event]:
+def _filling(piece: Words | Thought | ToolUse, reply: Reply, asked: Asked) -> Iterator[_Event]:
     match piece:
         case Words(text):
             part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
@@ -107,6 +112,10 @@ def _filling(piece: Words | Thought | ToolUse, reply: Reply) -> Iterator[_Event]
                     yield "response.reasoning_summary_text.delta", place | {"delta": grain}
                 yield "response.reasoning_summary_text.done", place | {"text": text}
                 yield "response.reasoning_summary_part.done", place | {"part": {"type": "summary_text", "text": text}}
+        case ToolUse(tool) if tool in asked.freeform:
+            for grain in reply.grains(piece.written()):
+                yield "response.custom_tool_call_input.delta", {"delta": grain}
+            yield "response.custom_tool_call_input.done", {"input": piece.written()}
         case ToolUse(tool):
             for grain in reply.grains(piece.written()):
                 yield "response.function_call_arguments.delta", {"delta": grain}

@@ -36,7 +36,7 @@ def main(told: int) -> None:
     """Runs the command that standard input describes, and tells the descriptor `told` of its start and end.
 
     Standard input: the seconds, the shell, the command, and the variables as `NAME=value`, a NUL after each, and one
-    more at the end. What comes of it is one line when it starts, with its process id, and one when all is over: the
+    more at the end. What comes of it is one line before it starts, with its process id, and one when all is over: the
     reason (above), the exit code (less than 0: the signal), whether something was left to be ended, and whether some of
     it lives on. The line of a command that never started holds an error number in the place of the exit code.
     """
@@ -50,7 +50,7 @@ def main(told: int) -> None:
     here = os.getpid()
     child = os.fork()
     if not child:
-        _become(shell, command, variables, here, told, failed)
+        _become(shell, command, variables, parent=here, told=told, failed=failed)
     os.close(failed)
     nothing = os.open("/dev/null", os.O_RDWR)
     os.dup2(nothing, 1)  # WHY: whoever reads the output waits for the last of those who could write it
@@ -84,7 +84,7 @@ def _bell() -> int:
     return rung
 
 
-def _become(shell: bytes, command: bytes, variables: list[bytes], parent: int, told: int, failed: int) -> NoReturn:
+def _become(shell: bytes, command: bytes, variables: list[bytes], *, parent: int, told: int, failed: int) -> NoReturn:
     """Turns this process into the shell: in a session of its own, with nothing to read, and no signal held back."""
     try:
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:

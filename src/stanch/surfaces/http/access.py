@@ -36,6 +36,8 @@ ASKING = frozenset(
         ("GET", "/api/questions/{request_id}"),
     }
 )
+# What goes on from here to a model is another matter than asking: no agent says which model it would be.
+FILTERING = frozenset({("POST", "/api/history/redact")})
 BEARER = HTTPBearer(auto_error=False, description="A token of `POST /api/tokens`, or the one made at first start.")
 
 
@@ -43,6 +45,8 @@ def right_for(method: str, path: str) -> Right:
     """The right that a route needs; `path` is the route's, with its parameters in braces."""
     if (method, path) in ASKING:
         return Right.ASK
+    if (method, path) in FILTERING:
+        return Right.FILTER
     if path == TOKENS or path.startswith(f"{TOKENS}/"):
         return Right.ADMINISTER
     return Right.READ if method == "GET" else Right.CHANGE

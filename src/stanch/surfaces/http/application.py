@@ -5,7 +5,8 @@ Settles what is put together and in which order. Does not settle any answer (`ap
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
 
 from fastapi import FastAPI
@@ -22,6 +23,7 @@ from stanch.surfaces.http import (
     events,
     groups,
     health,
+    history,
     inbox,
     jobs,
     live,
@@ -32,8 +34,10 @@ from stanch.surfaces.http import (
     sight,
     tickets,
     tokens,
+    vault,
 )
 from stanch.surfaces.http.surrounding import Surrounding
+from stanch.surfaces.proxy.door import Door
 
 ROUTERS = (
     health.ROUTER,
@@ -46,6 +50,7 @@ ROUTERS = (
     conversations.ROUTER,
     live.ROUTER,
     sight.ROUTER,
+    history.ROUTER,
     projects.ROUTER,
     tickets.ROUTER,
     jobs.ROUTER,
@@ -53,6 +58,7 @@ ROUTERS = (
     groups.RULES,
     policy.ROUTER,
     tokens.ROUTER,
+    vault.ROUTER,
     audit.ROUTER,
 )
 
@@ -62,6 +68,13 @@ def application(service: Service, *, hosts: Collection[str] = ()) -> FastAPI:
 
     `hosts` are names other than loopback's by which a server that listens on loopback is called, such as a proxy's.
     """
+    door = Door(service.proxy)
+
+    @asynccontextmanager
+    async def ending(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await door.aclose()
+
     app = FastAPI(
         title="Stanch",
         version=_version(),
@@ -69,6 +82,7 @@ def application(service: Service, *, hosts: Collection[str] = ()) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        lifespan=ending,
     )
     app.state.service = service
     # Says whether the server is to stop, which ends its streams: no, until a server puts its own in this place.
@@ -78,7 +92,7 @@ def application(service: Service, *, hosts: Collection[str] = ()) -> FastAPI:
     app.router.routes.extend(console_routes(service))
     problems.register(app)
     documented.describe(app)
-    app.add_middleware(Surrounding, hosts=hosts)
+    app.add_middleware(Surrounding, hosts=hosts, apart=door)
     return app
 
 

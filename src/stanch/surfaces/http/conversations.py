@@ -26,6 +26,7 @@ from stanch.surfaces.http.documented import problems
 from stanch.surfaces.http.paging import Cursor, Limit, page_shown
 from stanch.surfaces.http.routers import BODY, guarded
 from stanch.surfaces.http.shown import BrokenShown, PageShown
+from stanch.surfaces.http.shown_calls import CallShown, call_shown
 from stanch.surfaces.http.shown_messages import AgentTurnShown, MessageShown, message_or_broken, turn_shown
 from stanch.values.fault import StoreUnreadable
 from stanch.values.turn import TurnRecord, TurnState
@@ -86,6 +87,12 @@ def list_turns(
 def read_turn(turn_id: str, service: Served) -> AgentTurnShown:
     """Read a turn: where it stands, and why it did not come to its end."""
     return turn_shown(service.turn_log.get(turn_id))
+
+
+@ROUTER.get("/turns/{turn_id}/refused", responses=problems(404))
+def list_refused(turn_id: str, service: Served) -> list[CallShown]:
+    """List the calls of a turn that were refused, those of subagents too, oldest first."""
+    return [call_shown(call) for call in service.agents.refused(turn_id)]
 
 
 @ROUTER.post("/turns/{turn_id}/stop", responses=problems(404, 409))

@@ -26,7 +26,7 @@ _SAID = {
     421: "The server was asked by a name that is not its own.",
     422: "Some fields cannot be used; nothing was changed.",
     500: "A row cannot be read, or the server failed.",
-    503: "The store cannot be read.",
+    503: "The store cannot be read, or a package is missing; `type` says which.",
 }
 DESCRIPTION = """One gate for AI agents: may this agent do this?
 

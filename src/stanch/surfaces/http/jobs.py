@@ -1,6 +1,6 @@
-"""`/api/jobs`: scheduled jobs, their context, their sessions.
+"""`/api/jobs`: scheduled jobs, their context, their sessions, their runs.
 
-Settles the routes. Does not settle what any of them does (`app.jobs`, `app.sessions`).
+Settles the routes. Does not settle what any of them does (`app.jobs`, `app.sessions`, `app.scheduling`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from stanch.surfaces.http.documented import problems
 from stanch.surfaces.http.paging import Cursor, Limit, page_shown
 from stanch.surfaces.http.routers import BODY, TAKES_CONTEXT, given_context, guarded
 from stanch.surfaces.http.shown import BrokenShown, JobShown, PageShown, SessionShown, job_shown, session_shown
+from stanch.surfaces.http.shown_jobs import JobRunShown, job_run_shown
 from stanch.values.context import RunContext
 from stanch.values.records import JobRecord
+from stanch.values.turn import JobRunState
 
 ROUTER = guarded("/api/jobs", "jobs")
 
@@ -94,6 +96,23 @@ def open_job_session(job_id: str, body: JobSessionBody, service: Served, caller:
         by=by,
     )
     return session_shown(made)
+
+
+@ROUTER.get("/{job_id}/runs", responses=problems(404))
+def list_job_runs(
+    job_id: str, service: Served, limit: Limit = 50, cursor: Cursor = None, state: JobRunState | None = None
+) -> PageShown[JobRunShown | BrokenShown]:
+    """List the runs of a job, the one due last first; those of a job that was removed, too."""
+    page = service.job_runs.list(job_id, state=state, limit=limit, cursor=cursor)
+    if not page.total:
+        service.jobs.get(job_id)
+    return page_shown(page, job_run_shown)
+
+
+@ROUTER.post("/{job_id}/run", status_code=201, responses=problems(404, 409))
+def run_job(job_id: str, service: Served, by: By) -> JobRunShown:
+    """Run a job now, as if its time had come. A job that is off, or of which a run goes on, is not run."""
+    return job_run_shown(service.scheduler.run_now(job_id, by=by))
 
 
 def _shown(job: JobRecord) -> JobShown:

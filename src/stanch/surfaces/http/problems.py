@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from starlette.types import Scope
 
 from stanch.paths.grants import BadGrant
 from stanch.surfaces.http.fields import problems_of
@@ -28,6 +30,7 @@ from stanch.values.fault import (
     Conflict,
     Fault,
     NotFound,
+    NotInstalled,
     StoreUnreadable,
 )
 from stanch.values.reason import Code
@@ -35,7 +38,12 @@ from stanch.values.reason import Code
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:problem-type:stanch:"
 Fields = Sequence[tuple[str, str]]
+Tell = Callable[[Any], Any]
 _LOG = logging.getLogger(__name__)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 class Problem(Exception):
@@ -56,19 +64,21 @@ class Problem(Exception):
         self.fields, self.headers, self.code = fields, headers, code
         super().__init__(kind)
 
-    def response(self) -> JSONResponse:
-        """The answer."""
+    def response(self, tell: Tell = _as_it_is) -> JSONResponse:
+        """The answer; `tell` makes of its words what may be told."""
+        errors = [{"field": field, "message": message} for field, message in self.fields]
+        detail, errors, more = tell([self.detail, errors, dict(self.more)])
         said: dict[str, Any] = {
             "type": TYPE_PREFIX + self.kind,
             "title": _title(self.kind),
             "status": self.status,
-            "detail": self.detail,
+            "detail": detail,
         }
         if self.code is not None:
             said["code"] = self.code.value
         if self.fields:
-            said["errors"] = [{"field": field, "message": message} for field, message in self.fields]
-        said |= self.more
+            said["errors"] = errors
+        said |= more
         return JSONResponse(said, self.status, self.headers, MEDIA_TYPE)
 
 
@@ -95,6 +105,8 @@ def problem_of(fault: Exception) -> Problem:
             return unprocessable(fault.fields)
         case RequestValidationError():
             return unprocessable(problems_of(fault.errors()))
+        case NotInstalled():
+            return Problem(503, "not-installed", str(fault))
         case BadInput() | BadContext() | BadGrant():
             return unprocessable([(_named_in(str(fault)), str(fault))])
         case BrokenRow():
@@ -123,8 +135,20 @@ def note(fault: Exception) -> None:
 async def _answer(request: Request, fault: Exception) -> JSONResponse:
     if isinstance(fault, RequestValidationError):
         model = getattr(request.state, "body_model", None)
-        return unprocessable(problems_of(fault.errors(), model)).response()
-    return problem_of(fault).response()
+        return await told(unprocessable(problems_of(fault.errors(), model)), request.scope)
+    return await told(problem_of(fault), request.scope)
+
+
+async def told(problem: Problem, scope: Scope) -> JSONResponse:
+    """The answer without a value of the vault: the one way in which a problem leaves."""
+    # WHY in a thread: whether the vault knows more by now is asked of the store.
+    return await run_in_threadpool(problem.response, teller(scope))
+
+
+def teller(scope: Scope) -> Tell:
+    """What takes the vault's values out of words, for the application of a request."""
+    service = getattr(getattr(scope.get("app"), "state", None), "service", None)
+    return _as_it_is if service is None else service.projecting.told
 
 
 def _named_in(message: str) -> str:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Collection
+from typing import Protocol
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stanch.surfaces.http.problems import Problem, note, problem_of
+from stanch.surfaces.http.problems import Problem, note, problem_of, teller, told
 
 MOST_BODY_BYTES = 1 << 20
 HEADERS = {
@@ -24,14 +27,27 @@ HEADERS = {
 }
 
 
+class Apart(Protocol):
+    """A part of the application that reads bodies by itself, and refuses in words of its own."""
+
+    def is_for(self, scope: Scope, /) -> bool:
+        """True for a request that is this part's to answer."""
+
+    def refused(self, scope: Scope, status: int, words: str, /) -> Response:
+        """The refusal of a request that does not come as far as this part."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, /) -> None:
+        """Answers one request."""
+
+
 class Surrounding:
     """The outermost part of the application.
 
     `hosts` are further names by which the server may be called where it listens on loopback, such as a proxy's.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
-        self.app, self._hosts = app, frozenset(host.lower() for host in hosts)
+    def __init__(self, app: ASGIApp, hosts: Collection[str] = (), apart: Apart | None = None) -> None:
+        self.app, self._hosts, self._apart = app, frozenset(host.lower() for host in hosts), apart
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
@@ -39,6 +55,7 @@ class Surrounding:
             await self.app(scope, receive, send)
             return
         begun = False
+        apart = self._apart if self._apart is not None and self._apart.is_for(scope) else None
 
         async def sending(message: Message) -> None:
             nonlocal begun
@@ -51,6 +68,9 @@ class Surrounding:
 
         try:
             self._called_rightly(scope)
+            if apart is not None:
+                await apart(scope, receive, sending)
+                return
             receiving = await _bounded(Headers(scope=scope), receive)
             await self.app(scope, receiving, sending)
         except Exception as fault:
@@ -58,7 +78,12 @@ class Surrounding:
                 note(fault)
             if begun:
                 return
-            await problem_of(fault).response()(scope, receive, sending)
+            problem = problem_of(fault)
+            answer: Response = await told(problem, scope)
+            if apart is not None:
+                words = await run_in_threadpool(teller(scope), problem.detail)
+                answer = apart.refused(scope, problem.status, words)
+            await answer(scope, receive, sending)
 
     def _called_rightly(self, scope: Scope) -> None:
         """Refuses a request that reached loopback under a name that is not loopback's.
