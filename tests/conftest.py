@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # What these assert is explained only if pytest hears of them before anybody imports them; they are no test files.
-pytest.register_assert_rewrite("tests.http.served", "tests.console.visitors")
-for _part in ("nouns", "changes", "audit", "broken", "calls", "start", "watch", "messages", "turns", "job_runs"):
+pytest.register_assert_rewrite("tests.http.served", "tests.console.visitors", "tests.agents.lane")
+_PARTS = ("nouns", "changes", "audit", "broken", "calls", "start", "watch", "messages", "turns", "job_runs", "vault")
+for _part in (*_PARTS, "vault_values"):
     pytest.register_assert_rewrite(f"tests.stores.suite_{_part}")
 
 settings.register_profile("usual", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])

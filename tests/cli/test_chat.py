@@ -67,6 +67,7 @@ def test_lines_of_a_pipe_are_said_and_what_would_ask_is_rejected(tmp_path: Path)
     assert "Milk, and\n" in done.stdout
     assert "\x1b" not in done.stdout  # what a model writes is no command to the terminal
     assert "✗ read_file secrets/key" in done.stdout
+    assert "Refused in this turn: 2\n  read_file secrets/key\n" in done.stdout
     assert "marker of the key" not in done.stdout
     assert not (tmp_path / "workspace/out.txt").exists()
     why = done.stdout.partition("nothing")[2]

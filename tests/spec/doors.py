@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,20 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from stanch.app.case_places import Place
-from stanch.app.case_records import Case, Change, Holds, Judge, Load, Open
+from stanch.app.case_records import Case, Change, Conversed, History, Holds, Judge, Load, Open, Send
 from stanch.app.case_runner import Door, LibraryDoor
-from stanch.app.case_told import Told
+from stanch.app.case_told import Mismatch, Told
 from stanch.app.service import Service
 from stanch.storage.store import Store
 from stanch.surfaces.cli.main import app
 from stanch.surfaces.http.application import application
+from stanch.tiers.history import Redacted
+from stanch.values.fault import BadInput
 from stanch.values.identity import Principal, PrincipalKind
+from stanch.values.message import Message
 from stanch.values.reason import Code
 from stanch.values.records import Actor
+from tests.spec import filtering
 
 EXITS = {0: "allow", 10: "ask", 11: "deny"}
 ONLY_A_PROGRAM_GIVES = ("layers", "bypass", "store", "also", "answers")
@@ -37,6 +41,8 @@ class CommandLineDoor:
 
     def expresses(self, case: Case) -> bool:
         """True for calls and loading, in sessions that can be typed."""
+        if any(isinstance(act, (History, Conversed)) for act in case.acts):
+            return filtering.expresses(case)
         acts = all(isinstance(act, (Judge, Load, Change, Holds)) for act in case.acts)
         relative = not str(case.given.get("cwd", "/")).startswith("/")  # read against where the command is typed
         return acts and not relative and not any(key in case.given for key in ONLY_A_PROGRAM_GIVES)
@@ -75,12 +81,33 @@ class CommandLineDoor:
     def opens(self, act: Open) -> Code | None:
         raise NotImplementedError
 
+    def sent(self, place: Place, said: Sequence[Message], send: Send) -> Redacted:
+        return filtering.sent(_redacted_by_command, place, said, send)
+
+    def conversed(self, place: Place, act: Conversed) -> list[Mismatch]:
+        return filtering.conversed(_redacted_by_command, place, act)
+
+
+def _redacted_by_command(policy: Path, given: Any, model: str, /, **options: Any) -> Any:
+    """What `stanch redact` prints; and nothing, not even a part of it, where it refuses."""
+    words = ["redact", "--policy", str(policy), "--model", model, "--report"]
+    words += ["--cwd", options["cwd"]] if "cwd" in options else []
+    words += ["--answers", json.dumps(options["answers"])] if "answers" in options else []
+    words += ["--no-quotes"] if options.get("quotes") is False else []
+    done = CliRunner().invoke(app, words, input=json.dumps(given), catch_exceptions=False)
+    if done.exit_code != 0:
+        assert (done.exit_code, done.stdout) == (2, "")
+        raise BadInput(done.stderr)
+    return json.loads(done.stdout)
+
 
 class RestDoor:
     """`POST /api/check`, in this process: a service over an empty store and the policy file of the case."""
 
     def expresses(self, case: Case) -> bool:
         """True for calls, in sessions that can be described. What a policy file holds is asked elsewhere."""
+        if any(isinstance(act, (History, Conversed)) for act in case.acts):
+            return filtering.expresses(case)
         acts = all(isinstance(act, (Judge, Change, Holds)) for act in case.acts)
         return acts and not any(key in case.given for key in ONLY_A_PROGRAM_GIVES)
 
@@ -110,6 +137,21 @@ class RestDoor:
     def opens(self, act: Open) -> Code | None:
         raise NotImplementedError
 
+    def sent(self, place: Place, said: Sequence[Message], send: Send) -> Redacted:
+        return filtering.sent(_redacted_over_rest, place, said, send)
+
+    def conversed(self, place: Place, act: Conversed) -> list[Mismatch]:
+        return filtering.conversed(_redacted_over_rest, place, act)
+
+
+def _redacted_over_rest(policy: Path, given: Any, model: str, /, **options: Any) -> Any:
+    key = "body" if isinstance(given, dict) else "messages"
+    reply = asked_over_rest(policy, {key: given, "model": model, **options}, "/api/history/redact")
+    if reply.status_code != 200:
+        assert reply.status_code in (409, 422), reply.text
+        raise BadInput(reply.json()["detail"])
+    return reply.json()
+
 
 class _Server:
     """One application for every case; the service behind it is made anew for each policy file that is asked."""
@@ -126,7 +168,7 @@ class _Server:
         # WHY: Stanch's own exceptions have to come out as answers here, as they do behind a real server.
         self._client = TestClient(self._app, headers={"Authorization": f"Bearer {token}"})
 
-    def ask(self, policy: Path, body: Mapping[str, Any]) -> Any:
+    def ask(self, policy: Path, body: Mapping[str, Any], address: str) -> Any:
         """What is answered over this policy file."""
         if self._asked != (policy, os.environ["HOME"]):
             self._service.close()
@@ -135,7 +177,7 @@ class _Server:
             self._app.state.service = self._service
             self._asked = (policy, os.environ["HOME"])
         text = json.dumps(body)  # with escapes: a case may hold what has no form in UTF-8
-        return self._client.post("/api/check", content=text, headers={"Content-Type": "application/json"})
+        return self._client.post(address, content=text, headers={"Content-Type": "application/json"})
 
 
 @cache
@@ -143,9 +185,9 @@ def _server() -> _Server:
     return _Server()
 
 
-def asked_over_rest(policy: Path, body: Mapping[str, Any]) -> Any:
-    """The answer of the REST door to a check, over the policy in this file."""
-    return _server().ask(policy, body)
+def asked_over_rest(policy: Path, body: Mapping[str, Any], address: str = "/api/check") -> Any:
+    """The answer of the REST door, to a check where nothing else is said, over the policy in this file."""
+    return _server().ask(policy, body, address)
 
 
 DOORS: dict[str, type[Door]] = {"library": LibraryDoor, "command line": CommandLineDoor, "REST": RestDoor}

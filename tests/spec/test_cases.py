@@ -6,7 +6,8 @@ there, what it wants and what it got. What two doors say of one case is compared
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,9 +15,12 @@ import pytest
 
 from stanch.app.case_files import case_paths, read_cases
 from stanch.app.case_places import Place
-from stanch.app.case_records import Case, CaseFile, Judge, Load, Open
+from stanch.app.case_records import Case, CaseFile, Conversed, Judge, Load, Open, Send
 from stanch.app.case_runner import Door, run_case
-from stanch.app.case_told import Told
+from stanch.app.case_told import Mismatch, Told
+from stanch.tiers.dialects.ours import write_messages
+from stanch.tiers.history import Redacted
+from stanch.values.message import Message
 from stanch.values.reason import Code
 from tests.spec.doors import DOORS
 
@@ -84,6 +88,14 @@ class Listening:
 
     def opens(self, act: Open) -> Code | None:
         return self.door.opens(act)
+
+    def sent(self, place: Place, said: Sequence[Message], send: Send) -> Redacted:
+        got = self.door.sent(place, said, send)
+        self.heard.append(place.shown(json.dumps([write_messages(got.messages), got.report.as_json()])))
+        return got
+
+    def conversed(self, place: Place, act: Conversed) -> list[Mismatch]:
+        return self.door.conversed(place, act)
 
 
 @pytest.mark.parametrize("case", list(asked_twice()))

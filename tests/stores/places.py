@@ -33,6 +33,8 @@ TABLES = (
     "messages",
     "call_results",
     "job_runs",
+    "vault_secrets",
+    "vault_values",
 )
 
 

@@ -18,8 +18,23 @@ from tests.stores.suite_messages import Conversations
 from tests.stores.suite_nouns import Nouns
 from tests.stores.suite_start import Starting
 from tests.stores.suite_turns import Turns
+from tests.stores.suite_vault import VaultKept
+from tests.stores.suite_vault_values import VaultUsed
 from tests.stores.suite_watch import Watching
 
 
-class StoreSuite(Nouns, Changes, AuditLaws, BrokenRows, Calls, Conversations, Turns, JobRuns, Starting, Watching):
+class StoreSuite(
+    Nouns,
+    Changes,
+    AuditLaws,
+    BrokenRows,
+    Calls,
+    Conversations,
+    Turns,
+    JobRuns,
+    VaultKept,
+    VaultUsed,
+    Starting,
+    Watching,
+):
     """Inherit it under a name that begins with `Test`, and give it a fixture `place`."""

@@ -18,6 +18,7 @@ from stanch.values.fault import BadInput, Conflict, Fault, StoreUnreadable
 from stanch.values.message import Message, Role, Text
 from stanch.values.records import Actor, AuditRecord, Broken, RuleFields
 from stanch.values.turn import JobRunState, TurnProblem, TurnState
+from stanch.values.vault import SecretScope
 from tests.stores.opened import OnAStore
 from tests.stores.places import BY, PERSON, Place, all_of, new_session, together
 
@@ -39,6 +40,9 @@ def changes(store: Store) -> dict[str, Callable[[Actor], Any]]:
     turn, stopped = (store.begin_turn(one, "n1", by=BY).id for one in (running, stopping))
     for due in (DUE, DUE.replace(hour=10)):
         store.claim_job_run(job.id, due, "n1")
+    store.set_vault_secret(
+        "KEPT", scope=SecretScope.WORKSPACE, owner=None, note="", value=("KEPT.1", f"s1.{CANARY}"), by=BY
+    )
     prompt = Message(Role.USER, (Text(CANARY),))
     problem = TurnProblem("failed", CANARY)
     context, text = RunContext(None, (CANARY,)), CANARY
@@ -79,6 +83,13 @@ def changes(store: Store) -> dict[str, Callable[[Actor], Any]]:
         "job.delete": lambda by: store.delete_job(job.id, by=by),
         "token.create": lambda by: store.create_token(name=text, principal=PERSON, by=by),
         "token.revoke": lambda by: store.revoke_token(token.id, by=by),
+        "vault.set": lambda by: store.set_vault_secret(
+            "NEW", scope=SecretScope.WORKSPACE, owner=None, note=text, value=("NEW.1", f"s1.{text}"), by=by
+        ),
+        "vault.reseal": lambda by: store.reseal_vault_values(
+            {"KEPT.1": (f"s1.{text}", f"s1.{text}.again")}, by=by, detail={"key": "k"}
+        ),
+        "vault.revoke": lambda by: store.revoke_vault_secret("KEPT", by=by),
         "event.seen": lambda by: store.append_audit(action="event.seen", subject="s", by=by),
     }
 

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stanch.tiers.history_spans import Span, cut, fits, merged, moved
-from stanch.tiers.history_values import form_alone, rewritten, rewritten_arguments, strings, without_words
+from stanch.tiers.history_values import (
+    form_alone,
+    loose_strings,
+    loosely_rewritten,
+    rewritten,
+    rewritten_arguments,
+    strings,
+    without_words,
+)
 from stanch.values.message import Message, Origin, Reasoning, Result, Role, SourceTag, Text, mark_of, signer_mark
 from tests.tiers.drawn_messages import JSON, TABLES, messages
 
@@ -85,6 +93,43 @@ def test_a_value_in_which_nothing_changes_is_the_very_same(value: Any) -> None:
 def test_every_string_is_changed_and_the_form_stays(value: Any) -> None:
     made = rewritten(value, lambda text: text + "!")
     assert sorted(strings(made)) == sorted(text + "!" for text in strings(value))
+
+
+FORM = "advisor_tool_result_error"
+
+
+@pytest.mark.parametrize(
+    ("value", "left"),
+    [
+        ({"type": FORM, "said": FORM}, {"type": FORM, "said": "!"}),
+        ({"cache_creation_input_tokens": 3}, {"cache_creation_input_tokens": 3}),
+        ({"parts": [{"id": FORM, "text": [FORM]}]}, {"parts": [{"id": FORM, "text": ["!"]}]}),
+        ({"type": "A earns 1, as I have read"}, {"type": "!"}),
+        ({"A earns 1 a year": 1}, {"!": 1}),
+        ({"type": "x", "input": {"type": FORM, "cache_read": 1}}, {"type": "x", "input": {"type": "!", "!": 1}}),
+        ([FORM, {"role": FORM}], ["!", {"role": FORM}]),
+    ],
+)
+def test_what_is_a_matter_of_form_is_no_words(value: Any, left: Any) -> None:
+    def change(text: str) -> str:
+        return text if len(text) < 5 else "!"
+
+    before = json.dumps(value)
+    assert loosely_rewritten(value, change) == left
+    assert json.dumps(value) == before
+    assert ("!" in json.dumps(left)) is any(change(text) != text for text in loose_strings(value))
+
+
+@given(JSON)
+def test_what_is_changed_is_what_is_searched(value: Any) -> None:
+    met: list[str] = []
+
+    def change(text: str) -> str:
+        met.append(text)
+        return text
+
+    assert loosely_rewritten(value, change) is value
+    assert sorted(met) == sorted(loose_strings(value))
 
 
 def test_keys_that_become_alike_are_all_kept() -> None:

@@ -142,13 +142,13 @@ def test_what_raises_is_not_gone_on_with() -> None:
 
     messages = [said(Role.TOOL, SECRET, CLOSED)]
     kept = Kept()
-    kept.sent(messages, 1, looking(breaking))
+    kept.sent(messages, 1, looking(breaking, quotes=False))
     messages.append(said(Role.TOOL, SECRET, CLOSED))
     messages.append(said(Role.TOOL, "x", (SourceTag("/repo/app/b.py"),)))
     with pytest.raises(OSError):
         kept.sent(messages, 1, unused)
     broken = False
-    assert kept.sent(messages, 1, looking(breaking)).report.pieces == {"/repo/hr/pay.csv": 2}
+    assert kept.sent(messages, 1, looking(breaking, quotes=False)).report.pieces == {"/repo/hr/pay.csv": 2}
 
 
 def test_an_equal_message_is_the_same_message() -> None:

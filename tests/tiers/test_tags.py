@@ -133,6 +133,10 @@ def test_the_history_may_name_the_directory() -> None:
     assert names(tags_of(tagged([told, read, result], "/repo")[2])) == ["/home/a/k", "/repo/k"]
     system = said("You are.\n  Working directory: /home/b\n", role=Role.SYSTEM)
     assert names(tags_of(tagged([system, read, result], None)[2])) == ["/home/b/k"]
+    reminded = (
+        "<system-reminder>\n# Environment\nYou were invoked: \n - Primary working directory: /home/c\n - Shell: sh"
+    )
+    assert names(tags_of(tagged([said(reminded), read, result], None)[2])) == ["/home/c/k"]
     quoted = said("look: <environment_context><cwd>/home/a</cwd></environment_context>")
     assert [tag.origin for tag in tags_of(tagged([quoted, read, result], None)[2])] == [Origin.UNKNOWN]
 
@@ -153,6 +157,7 @@ def test_the_history_may_name_the_directory() -> None:
         ("hi", "<ide_selection>The user selected the lines 1 to 3 from /repo/secrets/k:\nKEY"),
         ("hi", "Note: /repo/secrets/k was modified, either by the user or by a linter. Here:\n1 KEY"),
         ("hi", "--- Context from: secrets/k ---\nKEY"),
+        ("hi", "<system-reminder>\nInstructions from: /repo/secrets/k\nKEY\n</system-reminder>"),
         ("hi", '<file_content path="secrets/k">\nKEY\n</file_content>'),
         ("hi", "<document name='secrets/k'>\nKEY\n</document>"),
     ],

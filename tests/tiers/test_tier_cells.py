@@ -115,6 +115,7 @@ def test_a_cell_that_lint_names_decides_nothing(cells: list[Cell], otherwise: st
 def test_lint_is_silent_about_cells_that_can_decide() -> None:
     """SPEC: tiers/tiers.35."""
     rows = [("src", "read"), ("src/*", "read"), ("/**/*", "read"), ("src", "write"), ("s*", "read")]
+    rows += [("a*?", "read"), ("ab*c", "read")]
     cells = "".join(f'[[tiers.t.cells]]\npath = "{path}"\n{cls} = "deny"\n' for path, cls in rows)
     same = 'otherwise = { read = "allow", write = "allow", execute = "allow", network = "allow" }\n'
     policy = build(parse(f'version = 1\n[tiers.t]\nlabel = "T"\n{same}{cells}', "f"), workspace="/w", home="/home")

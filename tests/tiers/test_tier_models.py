@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -117,3 +118,10 @@ def test_a_default_tier_that_is_not_there_is_a_fault_and_not_a_trusted_one() -> 
     policy = policy_of('[models]\ndefault_tier = "gone"\n')
     with pytest.raises(TiersBroken):
         Tiers(policy).of("any/model")
+
+
+def test_a_model_put_into_a_tier_that_is_gone_is_in_none() -> None:
+    policy = replace(policy_of(""), assignments={"a/*": "gone"})
+    assert Tiers(policy).of("b/c").id == "unassigned"
+    with pytest.raises(TiersBroken, match="gone"):
+        Tiers(policy).of("a/b")

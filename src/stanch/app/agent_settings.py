@@ -16,6 +16,8 @@ from stanch.values.fault import BadFields, Conflict, quoted
 from stanch.values.message import Fragment, Message, Role
 from stanch.values.records import Actor, SessionRecord
 
+AGENTS = Actor("stanch", "agents")
+"""Who gives a session the model that the policy file names for its agent."""
 PROMPT = """\
 You are an agent at work for a person, with tools that act on their machine. Paths are relative to {directory} unless \
 they begin with a slash.
@@ -57,16 +59,17 @@ class AgentSettings:
         context = self._asking.lineage(session_id)[0].session.context
         return context.effective_working_dir(), context.extra_system_prompt()
 
-    def begin(self, session_id: str, by: Actor) -> SessionRecord:
+    def begin(self, session_id: str) -> SessionRecord:
         """The session, with its agent's model where it had none yet, at the beginning of a turn of it.
 
-        Raises `NotFound`, and `Conflict` where the policy file cannot say it.
+        The runtime has set it then, and not whoever asked for the turn. Raises `NotFound`, and `Conflict` where the
+        policy file cannot say it.
         """
         session = self._store.get_session(session_id)
         if session.ended_at is None and session.model is None:
             model = agent_of(self._live.policy, session.agent_id).model
             if model is not None:
-                session = self._store.set_model(session_id, model, by=by)
+                session = self._store.set_model(session_id, model, by=AGENTS)
         return session
 
 

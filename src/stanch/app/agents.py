@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -20,14 +21,16 @@ from stanch.app.calls import Calls
 from stanch.app.inbox import Inbox
 from stanch.app.live import Live
 from stanch.app.messages import Messages
+from stanch.app.projecting import Projecting
+from stanch.app.refusals import refused_in
 from stanch.app.sessions import Sessions
 from stanch.app.sight import TierSight
 from stanch.app.subagents import Below, Subagents
 from stanch.app.turn_log import TurnLog
 from stanch.runtime.live import Live as Happenings
 from stanch.storage.store import Store
-from stanch.values.approval import ClarificationRecord, ClarificationState
-from stanch.values.fault import BadContext, BadInput, Conflict, StoreUnreadable
+from stanch.values.approval import CallRecord, ClarificationRecord, ClarificationState
+from stanch.values.fault import BadContext, BadInput, Conflict, Fault, NotInstalled, StoreUnreadable
 from stanch.values.message import Message, Role, Text
 from stanch.values.records import Actor, Broken
 from stanch.values.turn import TurnProblem, TurnRecord, TurnState
@@ -55,13 +58,14 @@ class Agents:
         sessions: Sessions,
         messages: Messages,
         turn_log: TurnLog,
+        projecting: Projecting,
     ) -> None:
         self._store, self._live, self._asking = store, live, asking
         self.messages, self.turn_log = messages, turn_log
         self._gate = AgentGate(store, live, asking, calls)
         self._settings = AgentSettings(store, live, asking)
         self._inbox = inbox
-        self.sight = TierSight(store, live)
+        self.sight = TierSight(store, live, projecting)
         self.subagents = Subagents(store, live, asking, sessions=sessions, messages=messages, sight=self.sight)
         self.happenings = Happenings()
         self.on_end: Callable[[TurnRecord], None] = lambda _: None
@@ -73,7 +77,7 @@ class Agents:
     def start(self) -> None:
         """Starts the runtime, which takes up what a process that is gone left behind. Safe to repeat.
 
-        Raises `BadInput` where the agent library is not installed.
+        Raises `NotInstalled` where the agent library is missing.
         """
         self._running()
 
@@ -94,12 +98,13 @@ class Agents:
     def begin(self, session_id: str, prompt: str, *, by: Actor) -> TurnRecord:
         """The turn in which the session's agent answers a person's words. It goes on by itself.
 
-        Raises `NotFound`, and `Conflict` where the session has ended, has no model, or has a turn under way.
+        Raises `NotFound`, `Conflict` where the session has ended, has no model, or has a turn under way, `BadInput`
+        for words that cannot be said, and `NotInstalled` where the agent library is missing.
         """
         if not prompt.strip() or len(prompt) > LONGEST_PROMPT:
             raise BadInput(f"'text' must have 1 to {LONGEST_PROMPT:,} characters")
         turns = self._running()
-        self._settings.begin(session_id, by)
+        self._settings.begin(session_id)
         return turns.begin(session_id, Message(Role.USER, (Text(prompt),)), by)
 
     def stop(self, turn_id: str, *, by: Actor) -> TurnRecord:
@@ -119,6 +124,15 @@ class Agents:
             self._asking.turn(session_id)
         except BadContext as why:
             raise Conflict(str(why)) from None
+
+    def go_on(self, turn: TurnRecord) -> None:
+        """Has a turn that this process has taken up keep the context that is stored now, to its end."""
+        with suppress(Fault):  # what is of no use by now is judged as such, call by call
+            self._asking.turn(turn.session_id)
+
+    def refused(self, turn_id: str) -> list[CallRecord]:
+        """The calls of the turn that were refused, those of subagents too, oldest first. Raises `NotFound`."""
+        return refused_in(self._store, self.turn_log.get(turn_id))
 
     def close(self) -> None:
         """Ends the runtime. Turns under way stay so, for the next process to go on with. Safe to repeat."""
@@ -147,7 +161,7 @@ class Agents:
         except ModuleNotFoundError as why:
             if (why.name or "").startswith("stanch"):
                 raise
-            raise BadInput(f"agents need {why.name}; install it with: pip install 'stanch[agent]'") from None
+            raise NotInstalled(f"agents need {why.name}; install it with: pip install 'stanch[agent]'") from None
         models = Models()
         turns = Turns(
             gate=self._gate,
@@ -201,7 +215,10 @@ class _Keeper:
         return self._agents.turn_log.running_here()
 
     def claim(self) -> list[TurnRecord]:
-        return self._agents.turn_log.claim()
+        claimed = self._agents.turn_log.claim()
+        for turn in claimed:
+            self._agents.go_on(turn)
+        return claimed
 
     def is_subagent(self, session_id: str) -> bool:
         return self._store.get_session(session_id).parent_id is not None

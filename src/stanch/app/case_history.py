@@ -7,7 +7,7 @@ nothing is the very same object, the list is a new one, and what was given is as
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from stanch.app.case_messages import placed
 from stanch.app.case_places import Place
@@ -23,8 +23,11 @@ from stanch.values.call import EffectClass
 from stanch.values.fault import Fault
 from stanch.values.message import Message
 
+Sent = Callable[[Place, Sequence[Message], Send], Redacted]
+"""What comes of a send through some door. Raises a `Fault` where nothing may be sent."""
 
-def played(place: Place, act: History, policy: Policy) -> list[Mismatch]:
+
+def played(place: Place, act: History, sent: Sent) -> list[Mismatch]:
     """Everything that came out of the sends otherwise than they say."""
     found: list[Mismatch] = []
     said = [placed(one, place.mapped) for one in act.messages]
@@ -33,7 +36,7 @@ def played(place: Place, act: History, policy: Policy) -> list[Mismatch]:
         said += [placed(one, place.mapped) for one in send.more]
         before = _written(said)
         try:
-            got = _sent(place, said, send, policy)
+            got = sent(place, said, send)
         except Fault as why:
             if send.fault is None or send.fault not in place.shown(str(why)):
                 found.append(Mismatch(f"{about}{send.fault or 'a copy'}", f"fault: {place.shown(str(why))}"))
@@ -46,7 +49,8 @@ def played(place: Place, act: History, policy: Policy) -> list[Mismatch]:
     return found
 
 
-def _sent(place: Place, said: Sequence[Message], send: Send, policy: Policy) -> Redacted:
+def sent_by(policy: Policy, place: Place, said: Sequence[Message], send: Send) -> Redacted:
+    """What comes of a send where nothing stands before the filter."""
     tier = Tiers(policy).of(send.to)
     answers = Answers(
         Given(tier.id, EffectClass.READ, place.mapped(path), yes, below) for path, yes, below in send.answers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,15 +16,17 @@ from typing import Any, Protocol
 from stanch.app import case_calls, case_history, case_tags, loading
 from stanch.app.case_layers import answers_of, bypass_of, layer_of, read_context
 from stanch.app.case_places import Place, home_of
-from stanch.app.case_records import Calls, Case, Change, Conversed, History, Holds, Judge, Load, Open
+from stanch.app.case_records import Calls, Case, Change, Conversed, History, Holds, Judge, Load, Open, Send
 from stanch.app.case_store import engine_of
 from stanch.app.case_told import Mismatch, Told, held, short, told
 from stanch.app.engine import Engine, Session
 from stanch.paths import opening
 from stanch.policy.lint import line_of, lint
+from stanch.tiers.history import Redacted
 from stanch.values.call import Stamp
 from stanch.values.fault import BadCall, BadInput, Fault
 from stanch.values.identity import Source
+from stanch.values.message import Message
 from stanch.values.reason import Code
 
 
@@ -45,6 +47,12 @@ class Door(Protocol):
 
     def opens(self, act: Open) -> Code | None:
         """Opens what was judged last; the code of the refusal, None where it opened."""
+
+    def sent(self, place: Place, said: Sequence[Message], send: Send) -> Redacted:
+        """The conversation as the model of the send may have it. Raises a `Fault` where nothing may be sent."""
+
+    def conversed(self, place: Place, act: Conversed) -> list[Mismatch]:
+        """Everything that came of another program's conversation otherwise than the case says."""
 
 
 def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
@@ -72,10 +80,9 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
                 case Calls():
                     found += case_calls.played(place, act)
                 case History():
-                    policy = loading.open_engine(place.real(place.policy)).policy
-                    found += case_history.played(place, act, policy)
+                    found += case_history.played(place, act, door.sent)
                 case Conversed():
-                    found += case_tags.played(act)
+                    found += door.conversed(place, act)
     return found
 
 
@@ -164,6 +171,14 @@ class LibraryDoor:
             return opened
         os.close(opened)
         return None
+
+    def sent(self, place: Place, said: Sequence[Message], send: Send) -> Redacted:
+        """The copy, with no more tags than the case gives."""
+        return case_history.sent_by(loading.open_engine(place.real(place.policy)).policy, place, said, send)
+
+    def conversed(self, place: Place, act: Conversed) -> list[Mismatch]:  # noqa: ARG002 - its disk is all names
+        """What was read, tagged and written."""
+        return case_tags.played(act)
 
     def _engine(self, place: Place) -> Engine:
         policy, store = place.real(place.policy), place.case.given.get("store")

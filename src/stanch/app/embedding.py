@@ -13,7 +13,11 @@ from typing import Any
 
 from stanch.app.approving import Edit
 from stanch.app.running import Execute, Ran, Result
+from stanch.app.sealing_keys import VARIABLE
 from stanch.app.service import Service
+from stanch.app.vault import Vault
+from stanch.host import keys
+from stanch.secrets.sealing import KeyRing
 from stanch.storage.engine import url_of
 from stanch.storage.store import Store
 from stanch.values.approval import ApprovalRecord, CallRecord
@@ -129,18 +133,22 @@ def embed(
     *,
     store: str | os.PathLike[str],
     workspace: str | os.PathLike[str] | None = None,
+    key_file: str | os.PathLike[str] | None = None,
 ) -> Embedded:
     """Opens a policy file, if one is named, and a store: the path of a SQLite file, or a `postgresql://` address.
 
-    The store is made, or brought up to date, if need be; several programs may have it open. No agent's call may touch
-    its file. Needs `pip install 'stanch[server]'`. Raises `BadInput` and `StoreUnreadable` where one of them cannot be
-    used.
+    The store is made, or brought up to date, if need be; several programs may have it open. `key_file` holds the keys
+    that seal its vault, and is made with a new one, if need be; without it they are those of `$STANCH_KEY`, and where
+    that is not set either, no secret can be set. No agent's call may touch these files. Needs
+    `pip install 'stanch[server]'`. Raises `BadInput` and `StoreUnreadable` where one of them cannot be used.
     """
     address = os.fspath(store)
     if "://" not in address:
         address = "sqlite:///" + os.path.abspath(address).replace("%", "%25")
     url = url_of(address)
     file = str(url.database) if url.drivername == "sqlite" else None
+    key = None if key_file is None else Path(os.path.abspath(key_file))
+    own = () if file is None else tuple(Path(os.path.realpath(file) + side) for side in _SIDES)
     opened = Store.open(address)
     try:
         opened.migrate()
@@ -148,10 +156,20 @@ def embed(
             store=opened,
             policy=None if policy is None else Path(os.path.abspath(policy)),
             workspace=None if workspace is None else Path(os.path.realpath(workspace)),
-            private=() if file is None else tuple(Path(os.path.realpath(file) + side) for side in _SIDES),
+            private=own if key is None else (*own, Path(os.path.realpath(key))),
+            vault=_vault(opened, key),
         )
     except BaseException:
         opened.close()
         raise
     service.notifier.start()
     return Embedded(service, opened)
+
+
+def _vault(store: Store, file: Path | None) -> Vault:
+    def ring() -> KeyRing:
+        return keys.from_file(file) if file is not None else keys.from_environment(VARIABLE, os.environ)
+
+    if file is None and not os.environ.get(VARIABLE):
+        return Vault(store, None)
+    return Vault(store, ring(), ring)

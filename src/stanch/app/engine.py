@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from stanch.app.driving import drive
 from stanch.app.session_rules import Who, rules_for
@@ -33,6 +33,9 @@ from stanch.values.decision import Decision
 from stanch.values.fault import BadCall, BadContext, BadInput
 from stanch.values.identity import Source
 from stanch.values.reason import Code, LayerId
+
+if TYPE_CHECKING:
+    from stanch.app.redacting import Redaction
 
 Audit = Callable[[JudgedCall, Decision], None]
 INTEGRITY = Integrity()
@@ -149,9 +152,20 @@ class Engine:
 
     def tiers(self, policy: Policy, seen: Seeing) -> Layer:
         """The layer of the trust tiers for such a session."""
+        return tier_layer(self.tiers_of(policy), seen)
+
+    def tiers_of(self, policy: Policy) -> Tiers:
+        """The trust tiers of the policy."""
         if self._tiers is None or self._tiers[0] is not policy:
             self._tiers = (policy, Tiers(policy))
-        return tier_layer(self._tiers[1], seen)
+        return self._tiers[1]
+
+    def redact_history(self, messages: Any, model: str, **given: Any) -> Redaction:
+        """A conversation as a model may have it, and what was kept back; takes what `redacting.redacted` takes."""
+        from stanch.app.redacting import Surroundings, redacted
+
+        policy = self.fresh_policy()
+        return redacted(Surroundings(policy, self.tiers_of(policy), self.canonicaliser), messages, model, **given)
 
     def warm_like(self, other: Engine) -> None:
         """Makes the indexes that another engine has in use, so that no call has to wait for them."""

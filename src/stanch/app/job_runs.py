@@ -5,11 +5,15 @@ Settles what this process says of the runs that it has taken on. Does not settle
 
 from __future__ import annotations
 
+import builtins
 from datetime import datetime
 
+from stanch.storage.calls import CLOCK
 from stanch.storage.store import Store
-from stanch.values.records import Broken, Page
+from stanch.values.records import Actor, Broken, Page
 from stanch.values.turn import JobRunRecord, JobRunState
+
+_PAGE = 200
 
 
 class JobRuns:
@@ -18,12 +22,12 @@ class JobRuns:
     def __init__(self, store: Store, node: str) -> None:
         self._store, self._node = store, node
 
-    def claim(self, job_id: str, due_at: datetime) -> bool:
+    def claim(self, job_id: str, due_at: datetime, *, by: Actor = CLOCK) -> bool:
         """True where this process is to run the job for this time: for one process of all, once.
 
-        False where the job is disabled. Raises `NotFound`.
+        False where the job is disabled. `by` is who wants it run. Raises `NotFound`.
         """
-        return self._store.claim_job_run(job_id, due_at, self._node)
+        return self._store.claim_job_run(job_id, due_at, self._node, by=by)
 
     def start(self, job_id: str, due_at: datetime, session_id: str) -> JobRunRecord:
         """The run, with the session that was opened for it. Raises `NotFound`, and `Conflict` where it has one."""
@@ -40,6 +44,17 @@ class JobRuns:
     def last_fired(self) -> dict[str, datetime]:
         """For each job that was ever claimed, the last of its times that was."""
         return self._store.last_fired()
+
+    def all(self, job_id: str | None = None, *, state: JobRunState) -> builtins.list[JobRunRecord]:
+        """Every run in this state that can be read, the ones due last first."""
+        found: list[JobRunRecord] = []
+        cursor: str | None = None
+        while True:
+            page = self.list(job_id, state=state, limit=_PAGE, cursor=cursor)
+            found += [one for one in page.items if not isinstance(one, Broken)]
+            cursor = page.next
+            if cursor is None:
+                return found
 
     def list(
         self, job_id: str | None = None, *, state: JobRunState | None = None, limit: int = 50, cursor: str | None = None

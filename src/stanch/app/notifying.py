@@ -15,7 +15,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -54,10 +54,20 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 class Notifier:
-    """A thread that tells others of requests, once it was started. `waits` are the seconds between tries."""
+    """A thread that tells others of requests, once it was started. `waits` are the seconds between tries.
 
-    def __init__(self, store: Store, live: Live, waits: tuple[float, ...] = WAITS) -> None:
-        self._store, self._live, self.waits = store, live, waits
+    `tell` makes of words what may leave this machine.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        live: Live,
+        waits: tuple[float, ...] = WAITS,
+        *,
+        tell: Callable[[str], str] = lambda words: words,
+    ) -> None:
+        self._store, self._live, self.waits, self._tell = store, live, waits, tell
         self._address: str | None = None
         self._bell, self._stopped = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -133,8 +143,8 @@ class Notifier:
             "request_id": approval.request_id,
             "session_id": approval.session_id,
             "agent_id": approval.agent_id,
-            "tool": approval.tool_name,
-            "sentence": approval.reason.get("sentence", ""),
+            "tool": self._tell(approval.tool_name),
+            "sentence": self._tell(approval.reason.get("sentence", "")),
             "created_at": approval.created_at.isoformat(),
             "expires_at": None if approval.expires_at is None else approval.expires_at.isoformat(),
             "url": None if self._address is None else self._address + path,

@@ -2,7 +2,8 @@
 
 Settles which kinds of principals may ask, read, change and administer. Does not settle what the gate says to a call,
 nor which route needs what. INVARIANT: a principal that acts for a model may ask and do nothing else: it can change
-neither the policy, nor a context, a tier, a model, a session, a token, nor see who is asked what.
+neither the policy, nor a context, a tier, a model, a session, a token, nor see who is asked what. A workflow, which sends
+conversations on, may have them filtered, too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ class Right(StrEnum):
 
     ASK = "ask"  # what the gate answers to a call, and which tools there are
     READ = "read"  # what is stored: the policy, sessions, projects, the audit log
-    CHANGE = "change"  # what is stored, but for tokens
+    CHANGE = "change"  # what is stored, but for tokens; secrets are set, and never read
+    FILTER = "filter"  # nothing stored: a conversation that is handed in, for a model
     ADMINISTER = "administer"  # tokens
 
 
@@ -31,10 +33,10 @@ def rights_of(principal: Principal) -> frozenset[Right]:
         case PrincipalKind.USER:
             return frozenset(Right)
         case PrincipalKind.API_KEY:
-            return frozenset({Right.ASK, Right.READ, Right.CHANGE})
-        case (
-            PrincipalKind.MCP | PrincipalKind.EXECUTOR | PrincipalKind.DELEGATED | PrincipalKind.ORGANIZATION_DELEGATED
-        ):
+            return frozenset({Right.ASK, Right.READ, Right.CHANGE, Right.FILTER})
+        case PrincipalKind.EXECUTOR:
+            return _ASKING | {Right.FILTER}
+        case PrincipalKind.MCP | PrincipalKind.DELEGATED | PrincipalKind.ORGANIZATION_DELEGATED:
             return _ASKING
         case _:
             assert_never(principal.kind)

@@ -30,31 +30,47 @@ from stanch.app.node import Node
 from stanch.app.notifying import Notifier
 from stanch.app.overview import Overview
 from stanch.app.policy_groups import PolicyGroups
+from stanch.app.projecting import Projecting
 from stanch.app.projects import Projects
+from stanch.app.proxying import Proxy
+from stanch.app.redacting import Redaction
 from stanch.app.running import Runner
 from stanch.app.scheduling import Scheduler
 from stanch.app.sessions import Sessions
 from stanch.app.switching import Switching
+from stanch.app.tier_tree import TierTree
 from stanch.app.tokens import Tokens
 from stanch.app.turn_log import TurnLog
 from stanch.app.turns import Turn, Turns
+from stanch.app.vault import Vault
 from stanch.policy.document import Policy
 from stanch.policy.losers import Contest
 from stanch.storage.store import Store
-from stanch.values.fault import StoreUnreadable
+from stanch.tiers.tier import TiersBroken
+from stanch.values.fault import Conflict, StoreUnreadable
 from stanch.values.records import Readiness
 
 
 class Service:
     """What a server's doors call. Safe to use from any thread; made by `Service.open`.
 
-    `groups`, `sessions`, `messages`, `turn_log`, `projects`, `jobs`, `job_runs`, `tokens`, `audit`, `calls`,
+    `groups`, `sessions`, `messages`, `turn_log`, `projects`, `jobs`, `job_runs`, `tokens`, `audit`, `vault`, `calls`,
     `approving`, `bypasses`, `inbox` and `events` are its parts, one for each noun. `runner` runs calls in this process,
     `agents` drives agents in it, `node` is the process, and `notifier` tells others of new requests once it is started.
+    `projecting` takes the vault's values out of what leaves.
     """
 
-    def __init__(self, store: Store, live: Live, node: Node, clock: Callable[[], datetime] | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        live: Live,
+        node: Node,
+        clock: Callable[[], datetime] | None = None,
+        vault: Vault | None = None,
+    ) -> None:
         self._store, self._live, self.node = store, live, node
+        self.vault = vault if vault is not None else Vault(store, None)
+        self.projecting = Projecting(self.vault)
         turns, contexts = Turns(), Contexts(store, live)
         self._asking = Asking(store, live, contexts, turns)
         self.turns = turns
@@ -81,8 +97,13 @@ class Service:
             sessions=self.sessions,
             messages=self.messages,
             turn_log=self.turn_log,
+            projecting=self.projecting,
         )
-        self.switching = Switching(store, self.sessions, self.messages, self.agents.sight)
+        self.proxy = Proxy(
+            store, live, asking=self._asking, contexts=contexts, sight=self.agents.sight, projecting=self.projecting
+        )
+        self.switching = Switching(store, self.sessions, self.messages, self.agents.sight, self.proxy.conversation)
+        self.tier_tree = TierTree(live, self.agents.sight)
         self.scheduler = Scheduler(
             jobs=self.jobs,
             job_runs=self.job_runs,
@@ -93,7 +114,7 @@ class Service:
         )
         self.agents.on_end = self.scheduler.ended
         self.events = Events(store, self.overview.listen)
-        self.notifier = Notifier(store, live)
+        self.notifier = Notifier(store, live, tell=self.projecting.told)
 
     @classmethod
     def open(
@@ -107,6 +128,7 @@ class Service:
         trust: Iterable[str] = (),
         alone: bool = False,
         clock: Callable[[], datetime] | None = None,
+        vault: Vault | None = None,
     ) -> Service:
         """The service over a store that is opened already, and watched from now on. The store stays the caller's.
 
@@ -117,10 +139,12 @@ class Service:
         every answer that is given to a call; without it none is kept. `trust` are patterns of models that are in the
         tier `trusted` where the policy file does not assign them otherwise. `alone`: no other process serves the store,
         so that whatever one left running is not running any more. `clock` says what time it is, for requests and
-        bypasses. Raises `BadInput` for a workspace that cannot be used at all.
+        bypasses. `vault` is the store's vault with its keys; None for one without keys, in which nothing can be set.
+        Raises `BadInput` for a workspace that cannot be used at all.
         """
         live = Live(store, policy, workspace, private=private, audit=audit, trust=trust)
-        service = cls(store, live, Node(store, alone=alone), clock)
+        service = cls(store, live, Node(store, alone=alone), clock, vault)
+        service.projecting.prepare()
         try:
             service.node.start()
         except StoreUnreadable:
@@ -135,6 +159,7 @@ class Service:
         """
         self.scheduler.stop()
         self.agents.close()
+        self.proxy.close()
         self.notifier.stop()
         self.events.close()
         self.node.stop()
@@ -191,6 +216,16 @@ class Service:
         """The answer as `check` gives it, with a trace, and for each effect the rules that were in it."""
         answered = self.check(session, tool, arguments, call_id=call_id, cwd=cwd, trace=True)
         return answered, contests(answered.session, answered.decision)
+
+    def redact_history(self, messages: Any, model: str, **given: Any) -> Redaction:
+        """A conversation that is given, as a model may have it; takes what `redacting.redacted` takes.
+
+        Raises `BadInput` for what cannot be read, and `Conflict` where the policy has a mistake in its tiers.
+        """
+        try:
+            return self._live.engine.redact_history(messages, model, **given)
+        except TiersBroken as why:
+            raise Conflict(str(why)) from None
 
     def turn(self, session_id: str) -> Turn:
         """The session's new turn, bound to the context that is stored now. It keeps it until the next one begins.

@@ -11,9 +11,10 @@ import os
 import re
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from stanch.app.sealing_keys import KeyPlace, key_place
 from stanch.values.fault import BadInput
 
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -27,7 +28,8 @@ class Settings:
     """Where a server's policy, workspace, data and database are. Every path is absolute; `policy` may be a link.
 
     `workspace` is the directory that relative paths start in where the policy names none, None where that is to be
-    found out from the policy's place. `database` is the address of the store, None for the data directory's own.
+    found out from the policy's place. `database` is the address of the store, None for the data directory's own. `keys`
+    is where the keys are that seal the vault.
     """
 
     data: Path
@@ -35,6 +37,7 @@ class Settings:
     workspace: Path | None = None
     database: str | None = None
     trust: tuple[str, ...] = ()
+    keys: KeyPlace = field(default_factory=KeyPlace)
 
     @property
     def address(self) -> str:
@@ -57,11 +60,18 @@ class Settings:
     def private(self, file: str | None) -> tuple[Path, ...]:
         """The places that belong to the server alone, `file` being the store's, if it is a file."""
         beside = () if file is None else tuple(Path(os.path.realpath(file) + side) for side in _SIDES)
-        return (self.data, *(path for path in beside if not path.is_relative_to(self.data)))
+        key = self.keys.file_for(self.data)
+        others = (*beside, *(() if key is None else (Path(os.path.realpath(key)),)))
+        return (self.data, *(path for path in others if not path.is_relative_to(self.data)))
 
 
 def settings_of(
-    *, policy: Path | None = None, workspace: Path | None = None, data: Path | None = None, database: str | None = None
+    *,
+    policy: Path | None = None,
+    workspace: Path | None = None,
+    data: Path | None = None,
+    database: str | None = None,
+    keys: KeyPlace | None = None,
 ) -> Settings:
     """The settings that a person gave, with everything left out filled in. Nothing is made yet.
 
@@ -83,7 +93,7 @@ def settings_of(
             f"the data directory {where} holds the workspace {place}, of which agents could then read nothing; "
             "name another one with --data"
         )
-    return Settings(where, policy, workspace, database)
+    return Settings(where, policy, workspace, database, keys=key_place() if keys is None else keys)
 
 
 def usual_data(workspace: Path) -> Path:

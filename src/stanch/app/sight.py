@@ -12,14 +12,16 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from stanch.app.live import Live
+from stanch.app.projected_messages import Projected
+from stanch.app.projecting import Projecting
+from stanch.app.redacting import look_of
 from stanch.policy.document import Policy
 from stanch.storage.store import Store
 from stanch.tiers.answers import Answers
 from stanch.tiers.history import Look
-from stanch.tiers.history_verdicts import reading
 from stanch.tiers.kept import Kept
 from stanch.tiers.report import Report
-from stanch.tiers.tier import Tier, Tiers
+from stanch.tiers.tier import Tiers
 from stanch.values.message import Message, Role, Text
 
 MOST_KEPT = 256
@@ -28,15 +30,18 @@ MOST_KEPT = 256
 class TierSight:
     """The filter that every request of the runtime passes. Safe to use from any thread."""
 
-    def __init__(self, store: Store, live: Live) -> None:
-        self._store, self._live = store, live
-        self._kept: OrderedDict[tuple[str, str], tuple[threading.Lock, Kept]] = OrderedDict()
+    def __init__(self, store: Store, live: Live, projecting: Projecting) -> None:
+        self._store, self._live, self._projecting = store, live, projecting
+        self._kept: OrderedDict[tuple[str, str], tuple[threading.Lock, Kept, Projected]] = OrderedDict()
         self._reports: OrderedDict[tuple[str, str], Report] = OrderedDict()
         self._tiers: tuple[Policy, Tiers] | None = None
         self._lock = threading.Lock()
 
     def filtered(self, session_id: str, messages: Sequence[Message], model: str) -> Sequence[Message]:
-        """The messages as the model may have them. Raises `TiersBroken`, `StoreUnreadable` and `BrokenRow`."""
+        """The messages as the model may have them, first by its tier, then without a value of the vault.
+
+        Raises `TiersBroken`, `StoreUnreadable`, `BrokenRow` and `Withheld`.
+        """
         tiers = self.tiers()
         tier = tiers.of(model)
         answers = Answers(self._store.tier_answers(session_id))
@@ -44,14 +49,16 @@ class TierSight:
         def look() -> Look:
             return look_of(tier, model, answers)
 
-        lock, kept = self._kept_for(session_id, model)
+        projector = self._projecting.projector()
+        lock, kept, projected = self._kept_for(session_id, model)
         with lock:
             sent = kept.sent(messages, (tiers, tier.id, answers), look)
+            outgoing = projected.sent(sent.messages, projector)
         with self._lock:
             self._reports[session_id, model] = sent.report
             while len(self._reports) > MOST_KEPT:
                 self._reports.popitem(last=False)
-        return sent.messages
+        return outgoing
 
     def passed_on(self, session_id: str, seen: Sequence[Message], words: str, model: str) -> str:
         """Words that a model wrote for another one, without what that one may not see of what was seen before.
@@ -79,16 +86,10 @@ class TierSight:
             known = self._tiers = (policy, Tiers(policy))
         return known[1]
 
-    def _kept_for(self, session_id: str, model: str) -> tuple[threading.Lock, Kept]:
+    def _kept_for(self, session_id: str, model: str) -> tuple[threading.Lock, Kept, Projected]:
         with self._lock:
-            found = self._kept.setdefault((session_id, model), (threading.Lock(), Kept()))
+            found = self._kept.setdefault((session_id, model), (threading.Lock(), Kept(), Projected()))
             self._kept.move_to_end((session_id, model))
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
             return found
-
-
-def look_of(tier: Tier, model: str, answers: Answers) -> Look:
-    """A fresh look at a conversation for a model of the tier."""
-    named = frozenset(one.path for one in answers.given if one.tier == tier.id and one.send)
-    return Look(reading(tier, answers), tier.label, model=model, answers=named, quotes=tier.quotes)

@@ -19,7 +19,7 @@ from stanch.app.sessions import Sessions
 from stanch.app.sight import TierSight
 from stanch.runtime.waiting import whole
 from stanch.storage.store import Store
-from stanch.values.fault import BadContext, Conflict
+from stanch.values.fault import Conflict
 from stanch.values.message import Message, Role, Text
 from stanch.values.records import Actor, SessionRecord
 from stanch.values.turn import TurnRecord
@@ -50,8 +50,7 @@ class Subagents:
     def open(self, parent_id: str, agent: str) -> SessionRecord:
         """The new session of a subagent: in the context of its parent unless the policy has one for the agent.
 
-        Raises `BadFields` for an agent that there is not, and `Conflict` where there are too many above it, or its
-        context is of no use.
+        Raises `BadFields` for an agent that there is not, and `Conflict` where there are too many above it.
         """
         parent = self._store.get_session(parent_id)
         policy = self._live.policy
@@ -61,7 +60,7 @@ class Subagents:
         given: dict[str, Any] = {}
         if agent not in policy.agent_defaults:
             given["context"] = self._sessions.now(parent).run_context
-        session = self._sessions.create(
+        return self._sessions.create(
             agent_id=agent,
             source=parent.source,
             principal=parent.principal,
@@ -70,12 +69,6 @@ class Subagents:
             by=Actor(parent_id, SURFACE),
             **given,
         )
-        try:
-            self._asking.turn(session.id)  # which keeps its context, as any turn does
-        except BadContext as why:
-            self.end(session.id)
-            raise Conflict(str(why)) from None
-        return session
 
     def end(self, session_id: str) -> None:
         """Ends the session of a subagent, whose work is done, with whatever of it waits for a person."""

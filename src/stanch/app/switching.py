@@ -7,12 +7,13 @@ settle what is withheld (`tiers.history`), nor how far an answer reaches (`tiers
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from stanch.app.messages import Messages
+from stanch.app.redacting import look_of
 from stanch.app.sessions import Sessions
-from stanch.app.sight import TierSight, look_of
+from stanch.app.sight import TierSight
 from stanch.storage.store import Store
 from stanch.tiers.answers import Answers, Given
 from stanch.tiers.report import Report
@@ -39,8 +40,17 @@ class Shown(NamedTuple):
 class Switching:
     """What is asked about a session's model and what it may see."""
 
-    def __init__(self, store: Store, sessions: Sessions, messages: Messages, sight: TierSight) -> None:
+    def __init__(
+        self,
+        store: Store,
+        sessions: Sessions,
+        messages: Messages,
+        sight: TierSight,
+        elsewhere: Callable[[str], Sequence[Message]] = lambda _: (),
+    ) -> None:
+        """`elsewhere` gives what is known of a conversation of which no message is stored, such as a proxied one."""
         self._store, self._sessions, self._messages, self._sight = store, sessions, messages, sight
+        self._elsewhere = elsewhere
 
     def shown(self, session_id: str, model: str | None = None) -> Shown:
         """The conversation as a model may have it, the session's own where none is named.
@@ -52,7 +62,7 @@ class Switching:
         if model is None:
             raise Conflict(f"the session {quoted(session_id)} has no model")
         tier = self._tier(model)
-        stored = self._messages.all(session_id)
+        stored = self._messages.all(session_id) or list(self._elsewhere(session_id))
         look = look_of(tier, model, Answers(self._store.tier_answers(session_id)))
         messages = look.at(stored)
         return Shown(model, tier, messages, stored, look.report())

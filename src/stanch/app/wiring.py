@@ -17,6 +17,7 @@ from typing import NamedTuple
 from stanch.app.audit_log import AuditLog
 from stanch.app.service import Service
 from stanch.app.settings import Settings, make_private, read_private, write_private
+from stanch.app.vault import Vault
 from stanch.host.locking import Held, Lock, holder_of
 from stanch.storage.engine import url_of
 from stanch.storage.store import Store
@@ -98,6 +99,20 @@ def audit_of(settings: Settings) -> Iterator[AuditLog]:
         store.close()
 
 
+@contextmanager
+def vault_of(settings: Settings) -> Iterator[Vault]:
+    """The vault of the store that the settings name, brought up to date, where no server runs on it.
+
+    The data directory has been claimed. Raises `BadInput` and `StoreUnreadable` where it cannot be used.
+    """
+    store = Store.open(settings.address)
+    try:
+        store.migrate()
+        yield _vault(store, settings)[0]
+    finally:
+        store.close()
+
+
 def holder(url: str) -> str:
     """What this process says of itself to whoever wants its data directory: where it answers."""
     return json.dumps({"process": os.getpid(), "url": url})
@@ -117,6 +132,10 @@ def started(settings: Settings, say: Callable[[str], None]) -> Iterator[Started]
         say("bringing the database up to date")
         store.migrate()
         token, warnings = _administrator(store, settings.token_file)
+        vault, notes = _vault(store, settings)
+        warnings += notes
+        if file is None and (note := _own_key(settings)) is not None:
+            warnings += (note,)
         say("reading the policy")
         service = Service.open(
             store=store,
@@ -125,14 +144,44 @@ def started(settings: Settings, say: Callable[[str], None]) -> Iterator[Started]
             private=settings.private(file),
             trust=settings.trust,
             alone=file is not None,
+            vault=vault,
         )
         try:
             where = f"PostgreSQL, {url.database}" if file is None else f"SQLite, {file}"
-            yield Started(service, where, token, warnings)
+            with service.projecting.logs():
+                yield Started(service, where, token, warnings)
         finally:
             service.close()
     finally:
         store.close()
+
+
+def _vault(store: Store, settings: Settings) -> tuple[Vault, tuple[str, ...]]:
+    """The vault, and what is wrong with it. Raises `BadInput` for a place of keys that gives none."""
+    count, _ = store.vault_revision()
+    file = settings.keys.file_for(settings.data)
+    ring = None
+    # WHY not made anew where the vault holds something: a new key opens nothing of it, and hides that the old is gone.
+    if count == 0 or file is None or settings.keys.file is not None or os.path.lexists(file):
+        ring = settings.keys.ring(settings.data, make=True)
+    vault = Vault(store, ring, lambda: settings.keys.ring(settings.data))
+    problem = vault.problem()
+    if problem is None:
+        return vault, ()
+    where = settings.keys.words(settings.data)
+    return vault, (
+        f"the vault cannot be opened ({problem}), so nothing is sent to a model; its keys are looked for in {where}",
+    )
+
+
+def _own_key(settings: Settings) -> str | None:
+    """What to hear where several nodes may share a store, and each would make a key of its own."""
+    if settings.keys.file_for(settings.data) != settings.data / "vault.key":
+        return None
+    return (
+        f"the vault's key is in {settings.data / 'vault.key'}; every node of this database needs the same one: give it "
+        "with --key-file or STANCH_KEY"
+    )
 
 
 def _who(holder: str) -> str:

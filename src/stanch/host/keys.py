@@ -53,7 +53,9 @@ def from_environment(name: str, environment: Mapping[str, str]) -> KeyRing:
 
 def from_command(command: Sequence[str]) -> KeyRing:
     """The keys that a command prints; it is run without a shell. Raises `BadInput` where it fails or takes too long."""
-    program = command[0] if command else ""
+    if not command:
+        raise BadInput("the command for the key is empty")
+    program = command[0]
     try:
         ran = subprocess.run(  # noqa: S603 - the command is the deployment's own
             list(command), capture_output=True, timeout=SECONDS, check=False, stdin=subprocess.DEVNULL

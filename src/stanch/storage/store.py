@@ -1,7 +1,7 @@
 """The one store behind every door, on SQLite or PostgreSQL.
 
 Settles how a store is opened, brought up to date, watched and closed. Does not settle how each noun is kept (`groups`,
-`rules`, `sessions`, `messages`, `turns`, `projects`, `tickets`, `jobs`, `tokens`, `audit`).
+`rules`, `sessions`, `messages`, `turns`, `projects`, `tickets`, `jobs`, `tokens`, `vault`, `audit`).
 
 Every method may be called from any thread, and blocks. Every method may raise `StoreUnreadable`: no failure of the
 database is ever an empty answer. Every change is one transaction with its audit row and a new revision; one that is
@@ -34,6 +34,7 @@ from stanch.storage.tier_answers import TierAnswers
 from stanch.storage.tokens import Tokens
 from stanch.storage.transactions import CHANNEL, state_of
 from stanch.storage.turns import Turns
+from stanch.storage.vault import VaultRows
 from stanch.storage.waiting import Waiting
 from stanch.storage.watching import Watch
 from stanch.values.fault import StoreUnreadable
@@ -41,7 +42,20 @@ from stanch.values.records import Readiness
 
 
 class Store(
-    Groups, Rules, Sessions, Projects, Tickets, Jobs, Tokens, Audit, Waiting, Telling, Turns, JobRuns, TierAnswers
+    Groups,
+    Rules,
+    Sessions,
+    Projects,
+    Tickets,
+    Jobs,
+    Tokens,
+    Audit,
+    Waiting,
+    Telling,
+    Turns,
+    JobRuns,
+    TierAnswers,
+    VaultRows,
 ):
     """What is kept between calls. Made by `Store.open`."""
 
@@ -53,6 +67,8 @@ class Store(
         self._closed = threading.Event()
         self._watching = threading.Lock()
         self._watches: list[Watch] = []
+        self.changes = 0
+        """How many changes were made through this object; it goes up before whoever made one goes on."""
 
     @classmethod
     def open(cls, url: str) -> Store:
@@ -132,6 +148,7 @@ class Store(
         return watch
 
     def _changed(self) -> None:
+        self.changes += 1
         for watch in self._all_watches():
             watch.ring()
 

@@ -19,6 +19,7 @@ from stanch.tiers.history_plain import short_way
 from stanch.tiers.history_quotes import Quotes
 from stanch.tiers.history_spans import Names
 from stanch.tiers.history_verdicts import Read, Verdicts, reading
+from stanch.tiers.history_words import tags_of
 from stanch.tiers.report import Report, read_only
 from stanch.values.message import Message, signer_mark
 
@@ -92,6 +93,15 @@ class Look:
         if not self._quotes.goes_on(out, taken):
             return None
         return self._quotes.further([*copy, *out], out)
+
+    def touched(self, messages: Sequence[Message], copy: Sequence[Message]) -> Counter[str]:
+        """In how many messages something of each name was withheld; `copy` is what this look has made of them."""
+        quoting = {id(message): names for message, names in self._quotes.quoting} if self._quotes is not None else {}
+        found: Counter[str] = Counter()
+        for old, new in zip(messages, copy, strict=True):
+            if new is not old:
+                found.update({*self._verdicts.denied(tags_of(old.parts)), *quoting.get(id(new), ())})
+        return found
 
     def report(self) -> Report:
         """What has been kept back so far."""

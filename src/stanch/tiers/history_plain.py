@@ -16,33 +16,35 @@ def short_way(withholding: Withholding) -> Callable[[Message], Message]:
     verdicts, pieces, long_way, quotes = (
         withholding.verdicts, withholding.pieces, withholding.message, withholding.quotes
     )  # fmt: skip
-    closed, passes, line, denied = verdicts.closed, verdicts.open, verdicts.line, verdicts.denied
+    closed, passes, denied = verdicts.closed, verdicts.open, verdicts.denied
+    lines, line = verdicts.lines, verdicts.line
     ready: dict[str, tuple[Text]] = {}
 
     def message(given: Message) -> Message:
         kind = given.plain
         if kind is None:
             return long_way(given)
-        count = 0
-        first = ""
+        count, known, first = 0, True, ""
         for mark in given.marks:
             if mark in closed:
                 first = mark
                 count += 1
             elif mark not in passes:
-                count = 2
-        if count == 1:
+                known = False
+        if count == 1 and known:
             pieces.append(first)
             made = ready.get(first)
             if made is None:
                 made = ready[first] = (verdicts.placeholder((first,)),)
             names: list[str] = [first]
         else:
-            names = denied(given.parts[0].tags)  # WHY: only the tags have an order, and may be asked about
+            # WHY the tags: they have an order, and can be asked about.
+            tags = given.parts[0].tags
+            names = list(dict.fromkeys([tag.name for tag in tags if tag.name in closed])) if known else denied(tags)
             if not names:
                 return given
             pieces.extend(names)
-            made = (bare_text(line(names[0]) if len(names) == 1 else "\n".join(dict.fromkeys(map(line, names)))),)
+            made = (bare_text("\n".join(dict.fromkeys([lines.get(name) or line(name) for name in names]))),)
         if quotes:
             part = given.parts[0]
             texts = part.content if isinstance(part, Result) else (part,)

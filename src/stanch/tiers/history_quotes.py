@@ -12,7 +12,13 @@ from typing import Any
 
 from stanch.tiers.history_parts import LEFT_OUT
 from stanch.tiers.history_spans import Names, Span, cut, moved
-from stanch.tiers.history_values import argument_strings, rewritten, rewritten_arguments, strings
+from stanch.tiers.history_values import (
+    argument_strings,
+    loose_strings,
+    loosely_rewritten,
+    rewritten_arguments,
+    strings,
+)
 from stanch.tiers.history_verdicts import Verdicts
 from stanch.tiers.history_words import words_of
 from stanch.tiers.quotes import LEAST, Shared, Withheld, folded
@@ -22,10 +28,14 @@ _SPEAKS = Role.ASSISTANT
 
 
 class Quotes:
-    """The quotes of one conversation. `replaced` are the names of where each run that was replaced comes from."""
+    """The quotes of one conversation. `replaced` are the names of where each run that was replaced comes from.
+
+    `quoting` are the messages that were made without theirs, each with those names.
+    """
 
     def __init__(self, verdicts: Verdicts) -> None:
         self.replaced: list[str] = []
+        self.quoting: list[tuple[Message, frozenset[str]]] = []
         self.unsent = 0
         self._verdicts = verdicts
         self._withheld = Withheld(())
@@ -78,9 +88,12 @@ class Quotes:
             yield from _seen(message)
 
     def _message(self, message: Message) -> Message:
+        before = len(self.replaced)
         made = [new for new in map(self._part, message.parts) if new is not None]
         extra = self._besides(message.extra)
-        return Message(message.role, tuple(made) or (LEFT_OUT,), message.id, message.model, extra)
+        new = Message(message.role, tuple(made) or (LEFT_OUT,), message.id, message.model, extra)
+        self.quoting.append((new, frozenset(self.replaced[before:])))
+        return new
 
     def _part(self, part: Part) -> Part | None:
         """The part without quotes; None for reasoning that its signer could no longer verify."""
@@ -102,7 +115,7 @@ class Quotes:
                     return part
                 return Call(part.id, part.tool, arguments, part.tags, extra)
             case Opaque() if not part.tags:
-                data = rewritten(part.data, self._change)
+                data = loosely_rewritten(part.data, self._change)
                 return part if data is part.data and extra is part.extra else Opaque(part.kind, data, extra=extra)
         return part
 
@@ -119,7 +132,7 @@ class Quotes:
         return Text(text, tags, extra) if isinstance(part, Text) else Fragment(text, part.name, tags, extra)
 
     def _besides(self, extra: Mapping[str, Any]) -> Mapping[str, Any]:
-        changed: Mapping[str, Any] = rewritten(extra, self._change) if extra else extra
+        changed: Mapping[str, Any] = loosely_rewritten(extra, self._change) if extra else extra
         return changed
 
     def _change(self, text: str) -> str:
@@ -156,7 +169,7 @@ def _is_own(part: Text | Fragment) -> bool:
 def _said(message: Message) -> Iterator[str]:
     """Every text in an assistant's message that is its own."""
     if message.extra:
-        yield from strings(message.extra)
+        yield from loose_strings(message.extra)
     for part in message.parts:
         match part:
             case Text() | Fragment() if _is_own(part):
@@ -166,9 +179,9 @@ def _said(message: Message) -> Iterator[str]:
             case Call():
                 yield from argument_strings(part.arguments)
             case Opaque() if not part.tags:
-                yield from strings(part.data)
+                yield from loose_strings(part.data)
         if part.extra:
-            yield from strings(part.extra)
+            yield from loose_strings(part.extra)
 
 
 def _seen(message: Message) -> Iterator[str]:

@@ -27,9 +27,11 @@ _FORM_KEYS = frozenset(
     {
         "type", "id", "ids", "role", "name", "status", "phase", "index", "ttl", "format", "detail", "media_type",
         "call_id", "item_id", "tool_id", "tool_use_id", "tool_call_id", "server_name", "server_label", "server_id",
-        "namespace", "environment", "arguments", "input_type", "caller", "effort", "clear_at",
+        "namespace", "environment", "arguments", "input_type", "caller", "effort", "clear_at", "error_code",
     }
 )  # fmt: skip
+_FORM_NAME = re.compile(r"[a-z]+(?:_[a-z0-9]+){0,15}")
+_MODELS_OWN = frozenset({"input", "arguments"})
 _PIECES = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
@@ -57,18 +59,54 @@ def rewritten(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        made: dict[Any, Any] = {}
-        same = True
-        for key, inner in value.items():
-            new_key, new_inner = change(key) if isinstance(key, str) else key, rewritten(inner, change)
-            same = same and new_key is key and new_inner is inner
-            plain, number = new_key, 2
-            while new_key in made or (new_key is not key and new_key in value):
-                new_key, number = f"{plain} ({number})", number + 1
-            made[new_key] = new_inner
-        return value if same else made
+        inner = {key: rewritten(below, change) for key, below in value.items()}
+        names = {key: change(key) for key in inner if isinstance(key, str)}
+        if all(names.get(key, key) is key and inner[key] is below for key, below in value.items()):
+            return value
+        return _renamed(inner, names)
     if isinstance(value, (list, tuple)):
         listed = [rewritten(inner, change) for inner in value]
+        return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
+    return value
+
+
+def loose_strings(value: Any, key: str = "") -> Iterator[str]:
+    """The strings of what a part or a message holds besides its words, but for those that are a matter of form.
+
+    Names of keys as formats have them are, and what stands under some of these; nothing is in what a model made up, the
+    input of a call.
+    """
+    if isinstance(value, str):
+        if not _formal(key, value):
+            yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            if name in _MODELS_OWN:
+                yield from strings(inner)
+                continue
+            if not _is_form_name(name):
+                yield str(name)
+            yield from loose_strings(inner, name if isinstance(name, str) else "")
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from loose_strings(inner, key)
+
+
+def loosely_rewritten(value: Any, change: Callable[[str], str], key: str = "") -> Any:
+    """The value with each of its `loose_strings` changed; the very same where none is."""
+    if isinstance(value, str):
+        return value if _formal(key, value) else change(value)
+    if isinstance(value, Mapping):
+        inner = {
+            name: rewritten(below, change) if name in _MODELS_OWN else loosely_rewritten(below, change, str(name))
+            for name, below in value.items()
+        }
+        kept = {name: name if _is_form_name(name) else change(name) for name in inner if isinstance(name, str)}
+        if all(kept.get(name, name) is name and inner[name] is below for name, below in value.items()):
+            return value
+        return _renamed(inner, kept)
+    if isinstance(value, (list, tuple)):
+        listed = [loosely_rewritten(inner, change, key) for inner in value]
         return value if all(new is old for new, old in zip(listed, value, strict=True)) else listed
     return value
 
@@ -104,6 +142,22 @@ def form_alone(extra: Mapping[str, Any], words: str) -> Mapping[str, Any]:
         return extra
     left = _without(extra, words, "", _formal)
     return left if isinstance(left, dict) else {}
+
+
+def _renamed(table: Mapping[Any, Any], names: Mapping[str, str]) -> dict[Any, Any]:
+    """The table with other names for some keys, in its order; those that become alike are numbered."""
+    made: dict[Any, Any] = {}
+    for key, inner in table.items():
+        plain = new = names.get(key, key) if isinstance(key, str) else key
+        number = 2
+        while new in made or (new is not key and new in table):
+            new, number = f"{plain} ({number})", number + 1
+        made[new] = inner
+    return made
+
+
+def _is_form_name(name: Any) -> bool:
+    return isinstance(name, str) and (name in _FORM_KEYS or _FORM_NAME.fullmatch(name) is not None)
 
 
 def _argument(key: str, text: str) -> bool:

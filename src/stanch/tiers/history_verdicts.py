@@ -61,7 +61,8 @@ class Verdicts:
         """Those withheld for want of an answer alone."""
         self._read, self._label, self._answers = read, visible(label), answers
         self._said: dict[tuple[str, Origin], Effect] = {}
-        self._lines: dict[str, str] = {}
+        self.lines: dict[str, str] = {}
+        """The placeholders that were written so far, by the names in them."""
         self._texts: dict[tuple[str, ...], Text] = {}
 
     def denies(self, tag: SourceTag) -> bool:
@@ -99,9 +100,9 @@ class Verdicts:
 
     def line(self, name: str) -> str:
         """The placeholder of one path."""
-        found = self._lines.get(name)
+        found = self.lines.get(name)
         if found is None:
-            found = self._lines[name] = (
+            found = self.lines[name] = (
                 f'[Content from {visible(name)} filtered — trust tier "{self._label}" does not have read access]'
             )
         return found

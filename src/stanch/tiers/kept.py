@@ -24,6 +24,10 @@ class Sent(Sequence[Message]):
     def __init__(self, messages: list[Message]) -> None:
         self._messages, self._length = messages, len(messages)
 
+    def goes_on(self, before: Sent) -> bool:
+        """True where this list begins with the other one, by what it is made of; False says nothing."""
+        return self._messages is before._messages and self._length >= before._length
+
     def __len__(self) -> int:
         return self._length
 

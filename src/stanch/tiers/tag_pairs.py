@@ -26,7 +26,7 @@ class Calls:
 
     def __init__(self, reader: Reader, shapes: Shapes, cwd: str | None) -> None:
         self.at: dict[Place, Origins] = {}
-        self._of: dict[str, list[Place]] = {}
+        self._of: dict[str, tuple[Place, ...]] = {}
         self.bases: list[tuple[str, ...]] = []
         self._last: dict[str, Place] = {}
         self._ran: dict[SourceTag, None] = {}
@@ -39,7 +39,7 @@ class Calls:
         """The same calls, to be gone on with apart from these, and with another reader."""
         made = Calls(reader, self._shapes, None)
         made.at, made.bases, made._last = dict(self.at), list(self.bases), dict(self._last)
-        made._of = {call_id: list(places) for call_id, places in self._of.items()}
+        made._of = dict(self._of)
         made._ran, made._before = dict(self._ran), self._before
         made._places = Places(reader.resolved, self._places.bases, self._places.lost)
         return made
@@ -57,10 +57,10 @@ class Calls:
                 self._places.heard(part.text, self._shapes, system=message.role is Role.SYSTEM)
             case Call():
                 self.at[place] = self._origins(part.tool, part.arguments, server=part.extra.get("type"))
-                self._of.setdefault(part.id, []).append(place)
+                self._of[part.id] = (*self._of.get(part.id, ()), place)
                 other = part.extra.get("id")
                 if isinstance(other, str) and other and other != part.id:
-                    self._of.setdefault(other, []).append(place)
+                    self._of[other] = (*self._of.get(other, ()), place)
             case Opaque(kind="mcp_call"):
                 server, name = part.data.get("server_label"), part.data.get("name")
                 self.at[place] = self._origins(f"mcp__{server}__{name}", part.data.get("arguments"))
@@ -91,7 +91,7 @@ class Calls:
 
         Asked for each result once, in the order of the messages.
         """
-        places = self._of.get(call_id, [])
+        places = self._of.get(call_id, ())
         before = [one for one in places if one < place]
         last, self._last[call_id] = self._last.get(call_id), place
         since = [one for one in before if last is None or one > last]

@@ -34,6 +34,10 @@ class BadFields(BadInput):
         super().__init__("; ".join(message for _, message in fields))
 
 
+class NotInstalled(BadInput):
+    """What is asked for needs a package that is not there; the message says how it is installed."""
+
+
 class NotFound(Fault):
     """There is nothing of that name: `kind` says what was looked for, `name` which one."""
 

@@ -139,13 +139,13 @@ def _talk(client: Client, session: dict[str, Any]) -> bool:
             if line.startswith("/"):
                 _command(client, session_id, line)
             else:
-                done = _turn(following, line)
+                done = _turn(client, following, line)
         except Refusal as why:
             terminal.complain(str(why))
             done = False
 
 
-def _turn(following: Following, text: str) -> bool:
+def _turn(client: Client, following: Following, text: str) -> bool:
     try:
         turn = following.say(text)
     except KeyboardInterrupt:
@@ -153,7 +153,19 @@ def _turn(following: Following, text: str) -> bool:
     if turn["state"] != "completed":
         problem = turn.get("problem") or {}
         terminal.out(f"{turn['state']}: {visible(str(problem.get('sentence') or 'the turn did not come to its end'))}")
+    if not sys.stdin.isatty():
+        _show_refused(client, str(turn["id"]))
     return bool(turn["state"] == "completed")
+
+
+def _show_refused(client: Client, turn_id: str) -> None:
+    """Prints at the end of a turn that nobody watched what it was not let do."""
+    refused = client.get(f"/api/turns/{turn_id}/refused")
+    if refused:
+        terminal.out(f"Refused in this turn: {len(refused)}")
+    for call in refused:
+        terminal.out(f"  {visible(str(call['tool']))} {shown_arguments(call['arguments'])}")
+        terminal.out(f"      {visible(_sentence(call))}")
 
 
 def _line(prompt: str) -> str | None:

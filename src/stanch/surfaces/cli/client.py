@@ -100,6 +100,14 @@ class Client:
         """The answer to something that is sent."""
         return self._json("POST", path, body)
 
+    def put(self, path: str, body: dict[str, Any]) -> Any:
+        """The answer to something that is put at an address."""
+        return self._json("PUT", path, body)
+
+    def delete(self, path: str) -> Any:
+        """The answer to something being removed, or revoked."""
+        return self._json("DELETE", path)
+
     def events(self, after: str | None = None, *, path: str = "/api/events") -> Iterator[Event]:
         """The events from now on, or from behind one that was seen, until the server stops. Raises `BadInput`."""
         headers = {} if after is None else {"Last-Event-ID": after}

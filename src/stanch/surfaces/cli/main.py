@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from stanch.surfaces.cli import audit, chat, check, demo, explain, inbox, policy, replay, terminal, up
+from stanch.surfaces.cli import audit, chat, check, demo, explain, inbox, policy, redact, replay, terminal, up, vault
 from stanch.values.fault import Fault
 
 
@@ -63,8 +63,10 @@ demo.register(app)
 explain.register(app)
 inbox.register(app)
 policy.register(app)
+redact.register(app)
 replay.register(app)
 up.register(app)
+vault.register(app)
 
 
 def main() -> None:

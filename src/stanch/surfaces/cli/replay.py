@@ -155,7 +155,8 @@ def _run(transcripts: list[Transcript], policies: Policies, asking: Asking) -> R
     """The report, with a progress bar on standard error where that is a terminal and there is much to read."""
     from stanch.surfaces.replay import asking as gate
 
-    size = sum(transcript.size for transcript in transcripts)
+    # What a model would not have been sent takes another look at each file.
+    size = sum(transcript.size for transcript in transcripts) * (1 if asking.model is None else 2)
     if size < LONG or not sys.stderr.isatty():
         return gate.replay(transcripts, policies, asking)
     from rich.console import Console

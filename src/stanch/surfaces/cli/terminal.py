@@ -38,6 +38,11 @@ def out_words(text: str) -> None:
     _write(sys.stdout, text)
 
 
+def out_bytes(raw: bytes) -> None:
+    """Writes bytes to standard output as they are, for what is read by a program."""
+    _write(sys.stdout, raw)
+
+
 def out_json(value: Any) -> None:
     """Writes a value to standard output as indented JSON, in ASCII: no character of a path can act on a terminal."""
     out(json.dumps(value, indent=2))
@@ -83,11 +88,14 @@ def wants_colour(stream: TextIO | None) -> bool:
     )
 
 
-def _write(stream: TextIO | None, text: str) -> None:
+def _write(stream: TextIO | None, text: str | bytes) -> None:
     if stream is None:
         return
     try:
-        stream.write(text)
+        if isinstance(text, bytes):
+            stream.buffer.write(text)
+        else:
+            stream.write(text)
         stream.flush()
     except BrokenPipeError:
         _silence(stream)

@@ -84,6 +84,31 @@ TrustOption = Annotated[
 ]
 
 
+KeyFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file",
+        metavar="FILE",
+        help="The keys that seal the vault, one in base64 on each line; the first one seals. Without any --key option: "
+        "$STANCH_KEY, else vault.key in the data directory.",
+        show_default=False,
+    ),
+]
+KeyEnvOption = Annotated[
+    str | None,
+    typer.Option("--key-env", metavar="NAME", help="The environment variable with these keys.", show_default=False),
+]
+KeyCommandOption = Annotated[
+    str | None,
+    typer.Option(
+        "--key-command",
+        metavar="COMMAND",
+        help="A command that prints these keys. It is run without a shell.",
+        show_default=False,
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Adds the command to the application."""
     app.command("up")(up)
@@ -97,11 +122,15 @@ def up(  # noqa: PLR0917 - typer calls it by name
     host: HostOption = HOST,
     port: PortOption = None,
     trust: TrustOption = None,
+    key_file: KeyFileOption = None,
+    key_env: KeyEnvOption = None,
+    key_command: KeyCommandOption = None,
 ) -> None:
     """Start the server: REST API and database, in one process, on this machine alone unless --host says otherwise.
 
     It runs until it is interrupted. Exit code: 0 after it was told to stop; 2 where it cannot start.
     """
+    from stanch.app.sealing_keys import key_place
     from stanch.app.settings import settings_of
     from stanch.surfaces.cli.stopping import Stopping
     from stanch.surfaces.cli.welcome import Progress
@@ -120,6 +149,7 @@ def up(  # noqa: PLR0917 - typer calls it by name
             workspace=workspace,
             data=data,
             database=database,
+            keys=key_place(key_file, key_env, key_command),
         )
         for pattern in trust or ():
             if (why := why_never(pattern)) is not None:

@@ -79,6 +79,7 @@ class Welcome:
         terminal.out(f"Stanch is running at {self.url}; Ctrl+C stops it.\n")
         terminal.out(f"  console   {self.url}/console")
         terminal.out(f"  API       {self.url}/api")
+        terminal.out(f"  models    {self.url}/v1 for OpenAI's clients, {self.url} for Anthropic's")
         if self.docs is not None:
             terminal.out(f"  docs      {self.url}{self.docs}")
         if self.openapi is not None:

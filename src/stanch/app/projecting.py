@@ -1,0 +1,143 @@
+"""What leaves this process, without a value of the vault: what models are sent, what is logged, what errors say.
+
+Settles that the whole vault is looked for, as it is now, and what happens where it cannot be opened: a send stops, a
+log line and an error lose their words. Does not settle what is found in a text (`secrets.projection`), nor what becomes
+of each part of a message (`app.projected_messages`).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from stanch.app.vault import Vault
+from stanch.secrets.projection import Projector
+from stanch.secrets.text import Secret
+from stanch.values.fault import Fault
+
+WITHHELD = "[withheld: nobody can tell whether it holds a secret]"
+_FORMATTER = logging.Formatter()
+
+
+class Projecting:
+    """A projector over every value that the vault ever had, made anew when there is one more. Safe from any thread."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._made: tuple[object, Projector] | None = None
+        self._making = threading.Lock()
+        vault.on_change(self.prepare)
+
+    def projector(self) -> Projector:
+        """The projector of now. Raises `BrokenRow` and `StoreUnreadable` where a value cannot be had."""
+        revision = self._vault.revision()
+        made = self._made
+        if made is not None and made[0] == revision:
+            return made[1]
+        with self._making:
+            made = self._made
+            if made is None or made[0] != revision:
+                made = self._made = revision, _projector(self._vault)
+        return made[1]
+
+    def told(self, value: Any) -> Any:
+        """A value of an error as it may be told. It raises nothing.
+
+        WHY by what was known last, where the vault cannot be asked: the error may be just that.
+        """
+        try:
+            projector = self.projector()
+        except Exception:
+            return self._told(value)
+        return _projected(value, projector)
+
+    def line(self, record: logging.LogRecord) -> None:
+        """Takes every value out of a log record: out of its words, and of the exception that it tells of.
+
+        It asks no store: that may be what the record is about.
+        """
+        try:
+            said = record.getMessage()
+        except Exception:
+            said = WITHHELD
+        told = self._told(said)
+        if told != said or said == WITHHELD:
+            # WHY the form where the words are withheld: it is the code's own; what was to be put into it is not.
+            form = record.msg if isinstance(record.msg, str) else ""
+            record.msg, record.args = f"{form} {WITHHELD}" if told == WITHHELD and record.args else told, None
+        if record.exc_info and record.exc_info[0] is not None:
+            record.exc_text = self._told(_FORMATTER.formatException(record.exc_info))
+            record.exc_info = None
+
+    @contextmanager
+    def logs(self) -> Iterator[None]:
+        """Has every log record of this process told so, for as long as the block lasts. For a process of our own."""
+        before = logging.getLogRecordFactory()
+        inside = threading.local()
+
+        def factory(*args: Any, **kwargs: Any) -> logging.LogRecord:
+            record = before(*args, **kwargs)
+            # WHY: what is done for one record may log, too.
+            if getattr(inside, "here", False):
+                return record
+            inside.here = True
+            try:
+                self.line(record)
+            finally:
+                inside.here = False
+            return record
+
+        logging.setLogRecordFactory(factory)
+        try:
+            yield
+        finally:
+            if logging.getLogRecordFactory() is factory:
+                logging.setLogRecordFactory(before)
+
+    def _told(self, value: Any) -> Any:
+        made = self._made
+        return _emptied(value) if made is None else _projected(value, made[1])
+
+    def prepare(self) -> None:
+        """Makes the projector, so that what is told without asking the store knows every value of now. Raises nothing.
+
+        Where it cannot be made, whatever is told loses its words until it can be.
+        """
+        try:
+            self.projector()
+        except Fault:
+            self._made = None
+
+
+def _projector(vault: Vault) -> Projector:
+    """Every value under its name. Of a name with several, the newest goes first: all of them are known under it."""
+    first: dict[str, Secret] = {}
+    further: list[tuple[str, Secret]] = []
+    for entry in reversed(vault.entries()):
+        if entry.name in first:
+            further.append((entry.name, entry.value))
+        else:
+            first[entry.name] = entry.value
+    made = Projector(first)
+    for name, value in further:
+        made = made.adding(name, value)
+    return made.folded() if further else made
+
+
+def _projected(value: Any, projector: Projector) -> Any:
+    try:
+        return projector.text(value) if isinstance(value, str) else projector.structure(value)
+    except Exception:
+        return _emptied(value)
+
+
+def _emptied(value: Any) -> Any:
+    """The shape of a value without its texts."""
+    if isinstance(value, str):
+        return WITHHELD
+    if isinstance(value, dict):
+        return {key: _emptied(one) for key, one in value.items()}
+    return [_emptied(one) for one in value] if isinstance(value, (list, tuple)) else value
