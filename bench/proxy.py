@@ -29,6 +29,8 @@ from bench.rows import Row, Target, duration, save
 MESSAGES = 500
 FILES = 100
 LINE = "    def part(self, number: int) -> str: return self.known[number]  # as it was\n"
+PAUSE = 0.01
+"""Seconds between two requests: an agent runs a tool before it goes on, and what is noted of an answer is noted then."""
 HIDDEN = "KEY=of-the-launch-0123456789"
 
 
@@ -105,7 +107,9 @@ def run(quick: bool) -> list[Row]:
                 spent: dict[str, list[tuple[float, float]]] = {one: [] for one in clients}
                 for at in range(plan.requests + 1):
                     for one, client in clients.items():
-                        took = client.ask(_request(next(talks[one]), tokens[one]))
+                        request = _request(next(talks[one]), tokens[one])
+                        time.sleep(PAUSE)
+                        took = client.ask(request)
                         if at:
                             spent[one].append(took)
                         elif one == "proxied":

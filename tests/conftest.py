@@ -1,4 +1,4 @@
-"""What every test shares: how random input is drawn.
+"""What every test shares: how random input is drawn, and that no secret gets out.
 
 No test asserts a time, so a slow machine never fails a drawn example; what fails is printed, to be run again.
 """
@@ -6,6 +6,7 @@ No test asserts a time, so a slow machine never fails a drawn example; what fail
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,23 @@ _PARTS = ("nouns", "changes", "audit", "broken", "calls", "start", "watch", "mes
 for _part in (*_PARTS, "vault_values"):
     pytest.register_assert_rewrite(f"tests.stores.suite_{_part}")
 
+from tests.canary import CANARY, Canary, watching  # noqa: E402 - after what has to be said before any import
+
 settings.register_profile("usual", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", settings.get_profile("usual"), max_examples=20_000)
 settings.load_profile("soak" if os.environ.get("STANCH_SOAK") else "usual")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _watched() -> Iterator[None]:
+    """Everything that leaves is looked at."""
+    with watching():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def canary(_watched: None) -> Iterator[Canary]:
+    """Fails the test that let a mark out."""
+    yield CANARY
+    seen = CANARY.end()
+    assert not seen, f"a secret got out: {'; '.join(seen)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from stanch.runtime.scripted_reply import Reply, Thought, ToolUse, Words, say
 from tests.agents.clients import Client, Codex
-from tests.agents.lane import Lane
+from tests.agents.lane import BESIDE, Lane
 
 CLIENT = Codex
 HOUSE, CLOUD = "gpt-5.5", "gpt-5.5-mini"
@@ -96,3 +96,16 @@ def test_a_summary_is_made_of_no_more_than_its_model_may_see(lane: Lane, client:
     asked, after = lane.cloud.models.bodies()
     assert lane.placeholder in results(asked).values()
     assert results(after) == {}
+    assert BESIDE in json.dumps(after)  # its own words are given back to it
+
+
+def test_a_summary_of_one_that_may_see_more_is_withheld(lane: Lane, client: Client) -> None:
+    read(lane, client)
+    lane.house.part.learn(say("nothing more"))
+    words = ("-c", "model_auto_compact_token_limit=15")
+    lane.ends_well(client.go_on("What now?", HOUSE, *words), "nothing more")
+    assert BESIDE in json.dumps(lane.house.models.bodies()[-1])
+    lane.cloud.part.learn(say("done in the cloud"))
+    lane.ends_well(client.go_on("And now?", CLOUD), "done in the cloud")
+    assert BESIDE not in lane.cloud.bytes()
+    lane.is_kept_from_cloud()

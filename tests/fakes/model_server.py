@@ -16,6 +16,7 @@ from stanch.runtime.scripted import Answers, Script, scripted_models
 from stanch.runtime.scripted_asked import Asked, Dialect, Received
 from stanch.runtime.scripted_reply import Reply
 from stanch.runtime.scripted_serving import served
+from tests.canary import CANARY, REQUEST
 
 SECONDS = 30.0
 _SEEDS = itertools.count(1)
@@ -62,6 +63,7 @@ class ModelServer:
         assert came, f"only {len(self.asked)} of {count} requests came"
 
     def _keep(self, received: Received) -> None:
+        CANARY.look(REQUEST, received.raw)
         with self._changed:
             self._requests.append(received)
             self._changed.notify_all()

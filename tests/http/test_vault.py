@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from stanch.secrets.text import opened
+from tests.canary import EXCEPTION, Canary
 from tests.http.served import AGENTS, CLIENT, KEY, WORKFLOW, World
 
 VALUE = "marker-of-the-value-4711"
@@ -126,3 +127,17 @@ def test_the_description_has_no_value_in_an_answer(world: World) -> None:
     assert schemas["SecretBody"]["properties"]["value"]["format"] == "password"
     for name in ("SecretShown", "SecretSetShown", "ResealedShown"):
         assert "value" not in schemas[name]["properties"]
+
+
+def test_a_problem_that_would_name_a_value_names_its_label(world: World, canary: Canary) -> None:
+    canary.expect_in(EXCEPTION)
+    put(world, "STRIPE_KEY", "marker_of_it_4711")
+    for path in ("/api/sessions/marker_of_it_4711", "/api/sessions/xmarker_of_it_4711x/messages"):
+        reply = world.client().get(path)
+        assert reply.status_code == 404
+        assert "{{STRIPE_KEY}}" in reply.json()["detail"]
+        assert MARK not in reply.text
+    reply = world.client().post("/api/sessions", json={"agent_id": "a", "marker_of_it_4711": 1})
+    assert reply.status_code == 422
+    assert reply.json()["errors"][0]["field"] == "{{STRIPE_KEY}}"
+    assert MARK not in reply.text

@@ -34,8 +34,12 @@ class Changing:
 def asked(store: Changing, seconds: float = 60.0) -> tuple[Remembered, list[int], Any]:
     remembered, reads = Remembered(cast(Store, store), seconds), list[int]()
 
+    def read() -> int:
+        reads.append(1)
+        return len(reads)
+
     def ask() -> int:
-        return remembered.get("key", lambda: reads.append(1) or len(reads))
+        return remembered.get("key", read)
 
     return remembered, reads, ask
 

@@ -22,6 +22,7 @@ from stanch.runtime.scripted import Answers
 from stanch.runtime.scripted_reply import Reply
 from stanch.runtime.scripted_serving import served as serving
 from stanch.values.identity import Principal
+from tests.canary import CANARY, REQUEST
 from tests.fakes.model_server import ModelServer, model_server
 from tests.http.served import BY, PERSON, SECONDS, World, served
 
@@ -141,6 +142,7 @@ class RawProvider:
 
     async def serve(self, request: Request) -> Response:
         body = await request.body()
+        CANARY.look(REQUEST, body)
         self.got.append((str(request.url.path), list(request.headers.raw), body))
         return self._answer(request, body)
 

@@ -65,7 +65,7 @@ def test_the_json_has_the_promised_shape() -> None:
     report = report_of(DATA / NAME, policy=SAMPLE / "stanch.toml")
     value = json.loads(json.dumps(report.json()))
     assert set(value) == {
-        "calls", "questions", "summary", "withheld", "notes", "warnings", "files", "policy",
+        "calls", "questions", "summary", "withheld", "secrets", "notes", "warnings", "files", "policy",
     }  # fmt: skip
     assert [call["tool"] for call in value["calls"]] == TOOLS[NAME]
     for call in value["calls"]:
@@ -85,6 +85,7 @@ def test_the_json_has_the_promised_shape() -> None:
             "repeated": 0,
             "workspace": "/repo/app",
             "withheld": None,
+            "secrets": None,
         }
     ]
     assert value["policy"]["workspace"] == "/repo/app"

@@ -237,3 +237,13 @@ def test_words_and_a_call_in_one_answer_are_both_kept(tmp_path: Path) -> None:
         world.ask("go", session)
         kinds = [type(part).__name__ for part in world.messages(session)[1].parts]
         assert kinds == ["Text", "Call"]
+
+
+@pytest.mark.parametrize("odd", ["x" * 513, "x\0y", "x\ud800"])
+def test_an_id_that_no_store_can_hold_ends_neither_the_turn_nor_the_session(tmp_path: Path, odd: str) -> None:
+    script = [Reply((ToolUse("read_file", {"path": "notes.txt"}, id=odd),)), say("done"), say("again")]
+    with World(tmp_path, script) as world:
+        session = world.session()
+        assert world.ask("go", session).state is TurnState.COMPLETED
+        assert "marker one" in world.results(session)[0]
+        assert world.ask("and again", session).state is TurnState.COMPLETED

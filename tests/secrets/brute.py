@@ -16,26 +16,27 @@ Spans = list[tuple[int, int, str]]
 
 def hits(forms: Forms, data: bytes) -> list[tuple[int, int, tuple[str, ...]]]:
     """Every occurrence of every form, and of every form that is escaped."""
-    found = [
-        (start, start + len(form), names)
-        for form, (names, _) in forms.items()
-        for start in range(len(data))
-        if data[start : start + len(form)] == form
-    ]
+    found = [(start, end, names) for start, end, names, _ in whole_hits(forms, data)]
     kinds = (percent, unit, reference)
     for undo in (*kinds, line_break):
         read = list(reading(data, undo))
         text = bytes(byte for byte, _, _, _ in read)
-        for form, (names, breaks) in forms.items():
-            if undo is line_break and not breaks:
-                continue
-            for at in range(len(text)):
-                if text[at : at + len(form)] == form:
-                    start, end = read[at][1], read[at + len(form) - 1][2]
-                    if any(start <= begin and stop <= end for begin, stop in escapes(data, undo)):
-                        found.append((start, end, names))
+        inner = escapes(data, undo)
+        for at, last, names, breaks in whole_hits(forms, text) if inner else ():
+            if undo is not line_break or breaks:
+                start, end = read[at][1], read[last - 1][2]
+                if any(start <= begin and stop <= end for begin, stop in inner):
+                    found.append((start, end, names))
     inner = [one for undo in kinds for one in escapes(data, undo)]
     return [(*whole(start, end, inner), names) for start, end, names in found]
+
+
+def whole_hits(forms: Forms, data: bytes) -> Iterator[tuple[int, int, tuple[str, ...], bool]]:
+    for form, (names, breaks) in forms.items():
+        start = data.find(form)
+        while start >= 0:
+            yield start, start + len(form), names, breaks
+            start = data.find(form, start + 1)
 
 
 def whole(start: int, end: int, inner: list[tuple[int, int]]) -> tuple[int, int]:
@@ -104,18 +105,18 @@ def unit(data: bytes, at: int) -> tuple[int, bytes] | None:
     if first is None:
         return None
     end, code = first
-    if 0xD800 <= code < 0xDC00 and end < len(data) and (second := _one_unit(data, end)):
-        if 0xDC00 <= second[1] < 0xE000:
-            return second[0], chr(0x10000 + ((code - 0xD800) << 10) + second[1] - 0xDC00).encode()
+    second = _one_unit(data, end) if 0xD800 <= code < 0xDC00 else None
+    if second is not None and 0xDC00 <= second[1] < 0xE000:
+        return second[0], chr(0x10000 + ((code - 0xD800) << 10) + second[1] - 0xDC00).encode()
     return end, chr(code).encode("utf-8", "surrogatepass")
 
 
 def _one_unit(data: bytes, at: int) -> tuple[int, int] | None:
     for slashes in (3, 2, 1):
         digits = data[at + slashes + 1 : at + slashes + 5]
-        if data[at : at + slashes + 1] == b"\\" * slashes + b"u" and len(digits) == 4:
-            if all(digit in HEX for digit in digits):
-                return at + slashes + 5, int(digits, 16)
+        begins = data[at : at + slashes + 1] == b"\\" * slashes + b"u"
+        if begins and len(digits) == 4 and all(digit in HEX for digit in digits):
+            return at + slashes + 5, int(digits, 16)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Secrets and texts for random trials: small alphabets, so that much overlaps, and everything that resembles an escape."""
+"""Secrets and texts for random trials: small alphabets, so that much overlaps, and all that resembles an escape."""
 
 from __future__ import annotations
 
@@ -27,19 +27,34 @@ ALPHABETS = (
     "a\U0001f600b",
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
 )
-STRAY = ("%", "%4", "\\", "\\u", "\\u00", "&", "&#", "&am", "\n", "\r", "\r\n", "A" * 30 + "\n", "A" * 23 + "\n", "{{", "}}")
+STRAY = (
+    "%",
+    "%4",
+    "\\",
+    "\\u",
+    "\\u00",
+    "&",
+    "&#",
+    "&am",
+    "\n",
+    "\r",
+    "\r\n",
+    "A" * 30 + "\n",
+    "A" * 23 + "\n",
+    "{{",
+    "}}",
+)
 BREAKS = ("\n", "\r\n", "\n  ", "\\n", "\\r\\n", "\n\t\t", "\n         ")
 
 
+TEXTS = 5
+
+
 class Trial(NamedTuple):
-    """Values under their names, and a text that holds some of them in some form."""
+    """Values under their names, and texts that hold some of them in some form."""
 
     values: dict[str, str]
-    text: str
-
-    @property
-    def data(self) -> bytes:
-        return self.text.encode("utf-8", "surrogatepass")
+    texts: tuple[str, ...]
 
 
 def trial(drawn: random.Random) -> Trial:
@@ -58,8 +73,8 @@ def trial(drawn: random.Random) -> Trial:
         lambda: printed(drawn, drawn.choice(values)),
         lambda: drawn.choice(STRAY),
     )
-    text = "".join(drawn.choice(makers)() for _ in range(drawn.randrange(6)))
-    return Trial({f"N{at}": value for at, value in enumerate(values)}, text)
+    texts = tuple("".join(drawn.choice(makers)() for _ in range(drawn.randrange(6))) for _ in range(TEXTS))
+    return Trial({f"N{at}": value for at, value in enumerate(values)}, texts)
 
 
 def printed(drawn: random.Random, value: str) -> str:

@@ -110,7 +110,7 @@ def test_it_stops_in_good_order(command: Start, number: int) -> None:
     assert server.stop(number) == 0
     assert "Traceback" not in server.complained + server.said
     assert (server.data / "lock").read_text("utf-8") == ""
-    assert sorted(file.name for file in server.data.iterdir()) == ["admin-token", "lock", "stanch.db"]
+    assert sorted(file.name for file in server.data.iterdir()) == ["admin-token", "lock", "stanch.db", "vault.key"]
 
 
 def test_it_can_be_stopped_while_it_starts(command: Start) -> None:

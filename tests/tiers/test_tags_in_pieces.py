@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from stanch.tiers.tag_calls import Reader
 from stanch.tiers.tags import Tagging, tag_messages
 from stanch.values.message import Call, Message, Opaque, Result, Role, Text
 
-CALLS = st.sampled_from(
+CALLS: st.SearchStrategy[tuple[str, dict[str, Any]]] = st.sampled_from(
     [
         ("Read", {"file_path": "a/b"}),
         ("Read", {"file_path": "/x/y"}),

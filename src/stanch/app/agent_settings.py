@@ -44,7 +44,9 @@ class AgentSettings:
             raise Conflict(f"the session {quoted(session_id)} has ended")
         if session.model is None:
             where = f"[agents.{session.agent_id}]"
-            raise Conflict(f"the session {quoted(session_id)} has no model: give it one, or its agent in {where}")
+            raise Conflict(
+                f"the session {quoted(session_id)} has no model: name one, as provider/model, or give its agent one in {where}"
+            )
         agent = agent_of(self._live.policy, session.agent_id)
         provider_of(session.model, self._live.policy.providers)
         directory, extra = self._surroundings(session_id)
@@ -80,7 +82,8 @@ def agent_of(policy: Policy, name: str) -> Agent:
     """
     if policy.broken_runtime is not None:
         raise Conflict(
-            f"the policy file has a mistake at {policy.broken_runtime}: nobody can tell what its agents are like"
+            f"the policy file has a mistake at {policy.broken_runtime}: nobody can tell what its agents are like; "
+            "stanch policy check says what is wrong there"
         )
     return policy.agents.get(name, Agent(name))
 

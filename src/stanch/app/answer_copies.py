@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from stanch.tiers.dialects import anthropic, chat, responses
 from stanch.tiers.dialects.telling import Shape
 from stanch.values.fault import BadInput
-from stanch.values.message import Call, Message, Opaque, Part, Reasoning
+from stanch.values.message import Call, Message, Opaque, Part, Reasoning, Text
 
 MOST_EVENTS = 20_000
 Json = dict[str, Any]
@@ -23,10 +23,11 @@ _SUMMARIES = ("compaction", "compaction_summary", "context_compaction")
 
 
 class AnswerCopy(NamedTuple):
-    """The tool calls of an answer, and marks of what in it is opaque."""
+    """The tool calls of an answer, marks of what in it is opaque, and its words."""
 
     calls: Sequence[Call] = ()
     sealed: Sequence[str] = ()
+    said: str = ""
 
 
 def read_copy(raw: bytes, shape: Shape) -> AnswerCopy:
@@ -41,7 +42,8 @@ def read_copy(raw: bytes, shape: Shape) -> AnswerCopy:
         return AnswerCopy()
     parts = [part for message in messages for part in message.parts]
     sealed = [mark for part in parts if (mark := sealed_mark(part)) is not None]
-    return AnswerCopy([part for part in parts if isinstance(part, Call)], sealed)
+    said = "".join(part.text for part in parts if isinstance(part, Text))
+    return AnswerCopy([part for part in parts if isinstance(part, Call)], sealed, said)
 
 
 def sealed_mark(part: Part) -> str | None:
@@ -116,6 +118,8 @@ def _blocks(events: list[Json]) -> list[Json]:
                 block["signature"] = delta["signature"]
             case "compaction_delta":
                 block["content"] = (block.get("content") or "") + (delta.get("content") or "")
+            case "text_delta":
+                block["text"] = block.get("text", "") + delta["text"]
             case "thinking_delta":
                 block["thinking"] = block.get("thinking", "") + delta["thinking"]
             case _:
@@ -128,8 +132,10 @@ def _blocks(events: list[Json]) -> list[Json]:
 
 def _choices(events: list[Json]) -> list[Json]:
     calls: dict[tuple[int, int], Json] = {}
+    said: list[str] = []
     for event in events:
         for choice in event.get("choices") or ():
+            said.append((choice.get("delta") or {}).get("content") or "")
             for piece in (choice.get("delta") or {}).get("tool_calls") or ():
                 key = choice.get("index", 0), piece.get("index", 0)
                 call = calls.setdefault(key, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
@@ -137,4 +143,4 @@ def _choices(events: list[Json]) -> list[Json]:
                 function = piece.get("function") or {}
                 call["function"]["name"] += function.get("name") or ""
                 call["function"]["arguments"] += function.get("arguments") or ""
-    return [{"role": "assistant", "content": None, "tool_calls": list(calls.values())}]
+    return [{"role": "assistant", "content": "".join(said) or None, "tool_calls": list(calls.values())}]

@@ -13,6 +13,7 @@ from typing import Any
 
 from stanch.app.case_conversations import read_conversation
 from stanch.app.case_records import Act, Because, Calls, Case, CaseFile, Change, Expected, Holds, Judge, Load, Open
+from stanch.app.case_secrets import read_projection, read_secrets
 from stanch.app.case_sends import read_history
 from stanch.app.case_steps import read_steps
 from stanch.app.case_yaml import Reading, Table, load_table
@@ -29,7 +30,7 @@ SESSION_KEYS = (
     "open_sessions",
 )  # fmt: skip
 TREE_KEYS = ("files", "dirs", "many", "symlinks", "hardlinks")
-GIVEN_KEYS = POLICY_KEYS + TABLE_KEYS + SESSION_KEYS + TREE_KEYS
+GIVEN_KEYS = (*POLICY_KEYS, *TABLE_KEYS, *SESSION_KEYS, *TREE_KEYS, "secrets")
 MOST_FILES = 100_000
 CHANGE_KEYS = (*TREE_KEYS, "remove")
 EXPECT_KEYS = ("expect", "because", "about", "at", "says", "hides", "mandated", "fault")
@@ -45,10 +46,11 @@ CASE_KEYS = (
     "calls",
     "conversation",
     "history",
+    "projection",
     "proves",
     *EXPECT_KEYS,
 )
-KINDS = ("call", "grant", "load", "steps", "calls", "conversation", "history")
+KINDS = ("call", "grant", "load", "steps", "calls", "conversation", "history", "projection")
 _BECAUSE = re.compile(
     r"rule (?P<rule>\d+)(?: of (?P<group>.+))?|layer (?P<layer>\w+)|(?P<code>\w+)(?: by (?P<by>\w+))?"
 )
@@ -94,6 +96,7 @@ class _Reader(Reading):
         own = self.take(table, "given", dict, "a table", Table(table.line))
         self.known(own, GIVEN_KEYS, "'given'")
         self.tree(own)
+        read_secrets(self, own)
         source = own.get("source")
         if source is not None and source not in list(Source):
             raise self.wrong(own, unknown("source", str(source), Source), "source")
@@ -226,6 +229,9 @@ class _Reader(Reading):
 
     def _history(self, row: Table) -> Iterator[Act]:
         yield read_history(self, self.take(row, "history", Table, "a table", Table(row.line)))
+
+    def _projection(self, row: Table) -> Iterator[Act]:
+        yield read_projection(self, self.tables(row, "projection"))
 
     def outcome(self, step: Table) -> Expected:
         """What must come of a step with a call: as of a call that is judged, but for the words that `expect` knows."""

@@ -146,7 +146,23 @@ class History:
     sends: tuple[Send, ...]
 
 
-Act = Judge | Load | Change | Open | Holds | Calls | Conversed | History
+@dataclass(frozen=True, slots=True)
+class Projected:
+    """A text in some form, such as `text` or `pieces`, and what must come of it (see `app.case_projection`)."""
+
+    form: str
+    row: Mapping[str, Any]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Texts from which the secrets that are given are taken out."""
+
+    texts: tuple[Projected, ...]
+
+
+Act = Judge | Load | Change | Open | Holds | Calls | Conversed | History | Projection
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from stanch.app import case_calls, case_history, case_tags, loading
+from stanch.app import case_calls, case_history, case_projection, case_tags, loading
 from stanch.app.case_layers import answers_of, bypass_of, layer_of, read_context
 from stanch.app.case_places import Place, home_of
-from stanch.app.case_records import Calls, Case, Change, Conversed, History, Holds, Judge, Load, Open, Send
+from stanch.app.case_records import Calls, Case, Change, Conversed, History, Holds, Judge, Load, Open, Projection, Send
 from stanch.app.case_store import engine_of
 from stanch.app.case_told import Mismatch, Told, held, short, told
 from stanch.app.engine import Engine, Session
@@ -83,6 +83,8 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
                     found += case_history.played(place, act, door.sent)
                 case Conversed():
                     found += door.conversed(place, act)
+                case Projection():
+                    found += case_projection.played(case, act)
     return found
 
 

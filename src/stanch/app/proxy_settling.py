@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from stanch.app.answer_copies import read_copy
 from stanch.app.asking import Answered, Asking, strictest
 from stanch.app.live import Live
+from stanch.app.proxy_own_words import OwnWords, own
 from stanch.app.proxy_sessions import AGENT, SURFACE, ProxySession, ProxySessions
 from stanch.app.proxy_talks import Talk, lent
 from stanch.policy.routing import Routed
@@ -30,13 +31,14 @@ from stanch.values.decision import Effect
 from stanch.values.fault import Fault
 from stanch.values.identity import Source
 from stanch.values.message import Call, Message
-from stanch.values.records import Actor
+from stanch.values.records import Actor, SessionRecord
 
 MOST_SESSIONS = 256
 MOST_MARKS = 4_096
 MOST_NAMED = 50
 MOST_CALLS = 64
 WAIT_SECONDS = 2.0
+OWN_WORDS = "\0own words"
 # What stands in an answer that has a call in it, or something opaque.
 NOTED = (b"tool_use", b"tool_calls", b"_call", b"signature", b"encrypted_content", b"compaction", b"redacted_thinking")
 _LOG = logging.getLogger(__name__)
@@ -72,17 +74,23 @@ class Settling:
         self._made: OrderedDict[str, OrderedDict[str, Made]] = OrderedDict()
         self._under_way: dict[str, int] = {}
         self._told: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._own_words = OwnWords[Made]()
         self._changed = threading.Condition()
+        self._naming = threading.Lock()
 
     def with_own_thoughts(self, talk: Talk, tier: Tier, answers: Answers) -> list[Message]:
-        """The conversation, where opaque pieces that were made by no more than the tier reads now are their maker's.
+        """The conversation, where what was made by no more than the tier reads now is its maker's: opaque pieces, and
+        the words of summaries.
 
         All others stay what their tags make of them.
         """
         messages = [*talk.own, *talk.tagged]
-        if not talk.sealed or not tier.objects(EffectClass.READ):
+        if not tier.objects(EffectClass.READ):
             return messages
         now, sends = _reading(tier), _sends(tier, answers)
+        self._with_own_words(messages, talk, now, sends)
+        if not talk.sealed:
+            return messages
         wanted = {mark for marks in talk.sealed.values() for mark in marks}
         with self._changed:
             # WHY waited for: an agent may go on before the end of the answer was looked at.
@@ -99,6 +107,20 @@ class Settling:
                     messages[len(talk.own) + at] = lent(talk, at, models.pop())
         return messages
 
+    def _with_own_words(self, messages: list[Message], talk: Talk, now: Hashable, sends: frozenset[Given]) -> None:
+        if not talk.summed:
+            return
+        with self._changed:
+            self._changed.wait_for(lambda: not self._under_way.get(talk.session_id), WAIT_SECONDS)
+            words = self._own_words.of(talk.session_id, lambda made: made.reading == now and made.sends <= sends)
+        for at in talk.summed:
+            # WHY kept: what is the same message as before need not be looked at again.
+            known = talk.lent.get((at, OWN_WORDS))
+            made = own(talk.tagged[at], words)
+            if known is None or known[0] is not talk.tagged[at] or known[1].parts != made.parts:
+                known = talk.lent[at, OWN_WORDS] = talk.tagged[at], made
+            messages[len(talk.own) + at] = known[1]
+
     def begun(self, sent: Sent) -> Sent:
         """Takes down that a request is on its way."""
         with self._changed:
@@ -106,8 +128,10 @@ class Settling:
         return sent
 
     def settled_at_once(self, sent: Sent, copy: bytes | None) -> bool:
-        """True where nothing has to be noted of an answer: no call, nothing opaque, nothing untold."""
-        if (copy is not None and any(mark in copy for mark in NOTED)) or self._is_news(sent):
+        """True where nothing has to be noted of an answer: no call, nothing opaque, no own words, nothing untold."""
+        if copy is not None and (sent.tier.objects(EffectClass.READ) or any(mark in copy for mark in NOTED)):
+            return False
+        if self._is_news(sent):
             return False
         self._end(sent)
         return True
@@ -117,8 +141,11 @@ class Settling:
         calls: Sequence[Call] = ()
         try:
             if copy is not None:
-                calls, sealed = read_copy(copy, sent.shape)
+                calls, sealed, said = read_copy(copy, sent.shape)
                 self._seal(sent, sealed)
+                if said and not calls and sent.tier.objects(EffectClass.READ):
+                    with self._changed:
+                        self._own_words.note(sent.session.id, said, sent.made)
         finally:
             self._end(sent)
         try:
@@ -152,9 +179,13 @@ class Settling:
 
     def _tell(self, sent: Sent) -> None:
         """Tells what was withheld, where that is not what was told before, and a model that is another now."""
-        record, report = sent.session.stored, sent.report
-        if _has_another_model(sent) and record is not None:
-            self._store.set_model(record.id, sent.to.model, by=self._by(sent))
+        report = sent.report
+        if _has_another_model(sent, sent.session.stored):
+            # WHY read again: another request of the session may have said so meanwhile.
+            with self._naming:
+                record = self._store.get_session(sent.session.id)
+                if _has_another_model(sent, record):
+                    self._store.set_model(record.id, sent.to.model, by=self._by(sent))
         key, said = _telling(sent)
         if self._was_told(sent):
             return
@@ -179,7 +210,7 @@ class Settling:
         return bool(self._told.get(key, said if sent.report.empty else None) == said)
 
     def _is_news(self, sent: Sent) -> bool:
-        return _has_another_model(sent) or not self._was_told(sent)
+        return _has_another_model(sent, sent.session.stored) or not self._was_told(sent)
 
     def _denied(self, sent: Sent, calls: Sequence[Call]) -> Iterator[dict[str, Any]]:
         for call in calls:
@@ -223,9 +254,8 @@ class Settling:
         return Actor(sent.session.principal.id, SURFACE)
 
 
-def _has_another_model(sent: Sent) -> bool:
+def _has_another_model(sent: Sent, record: SessionRecord | None) -> bool:
     """True where the session's model is another now. WHY by its tools: side requests go to any model."""
-    record = sent.session.stored
     if record is None or record.model == sent.to.model:
         return False
     return sent.offers_tools or record.model is None

@@ -16,6 +16,7 @@ from typing import Any
 
 from stanch.app.answer_copies import sealed_mark
 from stanch.app.projected_messages import Projected
+from stanch.app.proxy_own_words import summaries
 from stanch.app.request_text import RequestText, read
 from stanch.tiers.dialects import anthropic, chat, responses
 from stanch.tiers.dialects.telling import Shape
@@ -37,7 +38,7 @@ class Talk:
 
     `basis` is all that its tags depend on besides, `directories` where its agent may be by now. `start` is the work on
     tags as it stood after `done` messages. `sealed` are the marks of what is opaque, by the place of its message among
-    `tagged`.
+    `tagged`, and `summed` the places of summaries there.
     """
 
     session_id: str
@@ -51,6 +52,7 @@ class Talk:
     done: int
     places: tuple[str, ...]
     sealed: dict[int, tuple[str, ...]]
+    summed: tuple[int, ...] = ()
     head: bytes = b""
     first: str = ""
     directories: tuple[str, ...] = ()
@@ -164,6 +166,8 @@ def followed(
             sealed[at] = marks
     talk = Talk(session_id, shape, request, basis, own, plain, tagged, start, done, places, sealed)
     talk.directories = last.places
+    known = before.summed if before is not None and old else ()
+    talk.summed = (*(at for at in known if at < done), *(done + at for at in summaries(tagged[done:])))
     if before is not None and request.same:
         talk.head, talk.first = before.head, before.first
     elif request.spans:
@@ -171,6 +175,7 @@ def followed(
         talk.first = request.text[slice(*request.spans[0])]
     if before is not None:
         talk.kept, talk.written, talk.lent = before.kept, before.written, before.lent
+        talk.projected = before.projected
         talk.reference = before.reference if same else None
     if talk.reference is None and request.has_list:
         talk.reference = reference_in(request.items[same if before is not None else 0 :])

@@ -62,6 +62,7 @@ def routed(model: str, asked: Dialect, proxying: Proxying, providers: Mapping[st
     speak this API.
     """
     known = {**SHIPPED, **providers}
+    written = model
     first, slash, rest = model.partition("/")
     if why_never(model) is not None or "*" in model:
         raise NotFound("model", model[:200])
@@ -72,7 +73,7 @@ def routed(model: str, asked: Dialect, proxying: Proxying, providers: Mapping[st
         name = proxying.models[pattern] if pattern is not None else "" if slash else proxying.usual[asked]
     provider = known.get(name)
     if provider is None or (provider.dialect is Dialect.ANTHROPIC) is not (asked is Dialect.ANTHROPIC):
-        raise NotFound("model", model[:200])
+        raise NotFound("model", written[:200])
     return Routed(provider, model)
 
 

@@ -1,22 +1,27 @@
 """One session's conversation while a turn is under way: what is stored, and what is added to it.
 
-Settles that a message is stored before anything follows from it. Does not settle what is in it.
+Settles that a message is stored before anything follows from it, and that a result which says again what a model was
+shown is marked as that is. Does not settle what else is in it.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 
 from anyio.to_thread import run_sync
 from pydantic_ai.messages import ModelRequest, ModelResponse, RetryPromptPart, ToolCallPart
 
 from stanch.runtime.ports import Log
 from stanch.runtime.transcript import answer_of, message_of
+from stanch.tiers.quoted_tags import marked
 from stanch.values.fault import Conflict
 from stanch.values.message import Call, Message, Result, Role, Text
 
 STOPPED = "Stopped: the turn was ended before this call was run to its end"
+_LONGEST_ID = 512
+NO_OBJECT = "The arguments of a call have to be one JSON object. Nothing was run: write them anew"
 
 
 class Conversation:
@@ -38,14 +43,14 @@ class Conversation:
         return kept
 
     async def add_response(self, response: ModelResponse, model: str) -> Message:
-        """Stores what a model answered. Ids of calls that the conversation has already are made new ones first.
+        """Stores what a model answered. Ids of calls that the conversation has already, or no store can hold, are new ones.
 
-        WHY: some servers count their calls anew in every answer; an id has to name one call.
+        WHY: some servers count their calls anew in every answer; an id has to name one call, and its result.
         """
         known = {part.id for message in self.messages for part in message.parts if isinstance(part, Call)}
         for part in response.parts:
             if isinstance(part, ToolCallPart):
-                if not part.tool_call_id or part.tool_call_id in known:
+                if not _is_id(part.tool_call_id) or part.tool_call_id in known:
                     part.tool_call_id = f"call_{secrets.token_hex(8)}"
                 known.add(part.tool_call_id)
         return await self.add(message_of(response, model))
@@ -58,7 +63,11 @@ class Conversation:
         for part in request.parts:
             said = answer_of(part)
             if said is not None and self.result_of(said.call_id) is None:
-                await self.add(Message(Role.TOOL, (said,)))
+                call = self._call(said.call_id)
+                if call is not None and isinstance(call.arguments, str):
+                    # WHY: the library's own words hold what the model wrote, which it may have from anywhere.
+                    said = replace(said, content=(Text(NO_OBJECT),))
+                await self.add(Message(Role.TOOL, (await self._marked(said),)))
             elif isinstance(part, RetryPromptPart) and said is None:
                 await self.add(Message(Role.USER, (Text(part.model_response()),), extra={"by": "runtime"}))
 
@@ -67,6 +76,7 @@ class Conversation:
         found = self.result_of(result.call_id)
         if found is not None:
             return found
+        result = await self._marked(result)
         try:
             await self.add(Message(Role.TOOL, (result,)))
         except Conflict:
@@ -82,6 +92,13 @@ class Conversation:
                     return part
         return None
 
+    async def _marked(self, result: Result) -> Result:
+        return await run_sync(marked, result, self._call(result.call_id), tuple(self.messages))
+
+    def _call(self, call_id: str) -> Call | None:
+        calls = (part for message in reversed(self.messages) for part in message.parts if isinstance(part, Call))
+        return next((call for call in calls if call.id == call_id), None)
+
     def open_calls(self) -> list[Call]:
         """The calls that have no result yet."""
         return open_calls(self.messages)
@@ -96,6 +113,11 @@ class Conversation:
                 if self.messages[at].role is Role.ASSISTANT:
                     return self.messages[: at + 1]
         return self.messages
+
+
+def _is_id(text: str) -> bool:
+    """True for what can be kept as the id of a call."""
+    return 0 < len(text) <= _LONGEST_ID and text.isprintable()
 
 
 def open_calls(messages: Sequence[Message]) -> list[Call]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import pydantic_ai
 from anyio.to_thread import run_sync
 from pydantic_ai import Agent
 from pydantic_ai.exceptions import AgentRunError, ModelAPIError, ModelHTTPError, UsageLimitExceeded, UserError
@@ -21,7 +22,10 @@ from stanch.runtime.ports import Setting, Settings, Sight
 from stanch.runtime.send import Sending, SendStopped
 from stanch.runtime.toolset import Described, GatedToolset
 from stanch.runtime.transcript import model_messages
+from stanch.tiers.tier import TiersBroken
 from stanch.values.fault import Fault
+
+pydantic_ai.BANNER_ENABLED = False  # WHY: a terminal in which somebody talks to an agent shows what it says, no more
 
 
 class Failed(Exception):
@@ -124,22 +128,34 @@ class _Leg:
             self._parts.live.tell(self._conversation.session_id, Kind.TEXT, text=words)
 
 
+_HINTS = {
+    401: ": its provider does not take the key",
+    403: ": its provider does not let this key use it",
+    404: ": does its provider have a model of that name, and is base_url its address?",
+}
+
+
 def _failed(why: Exception, setting: Setting) -> Failed:
     """Why a turn ended, in words of ours: an error's own text may quote what was sent."""
     model = setting.model
     cause: BaseException | None = why
     while cause is not None:
         if isinstance(cause, SendStopped):
-            return Failed("send_stopped", f"Nothing was sent to {model}: what it may see could not be told ({cause})")
+            said = cause.__cause__ if isinstance(cause.__cause__, TiersBroken) else cause
+            return Failed("send_stopped", f"Nothing was sent to {model}: what it may see could not be told ({said})")
         cause = cause.__cause__
     if isinstance(why, Fault):
         return Failed("turn_refused", str(why))
     if isinstance(why, UsageLimitExceeded):
         return Failed("too_many_steps", f"The turn took {setting.most_steps} requests to {model} and was ended")
     if isinstance(why, ModelHTTPError):
-        return Failed("model_failed", f"{model} answered with the status {why.status_code}")
+        hint = _HINTS.get(why.status_code, "")
+        return Failed("model_failed", f"{model} answered with the status {why.status_code}{hint}")
     if isinstance(why, ModelAPIError):
-        return Failed("model_failed", f"{model} could not be reached")
+        return Failed(
+            "model_failed",
+            f"{model} could not be reached: does its provider's server run, and is base_url its address?",
+        )
     if isinstance(why, AgentRunError | UserError):
         return Failed("model_failed", f"{model} answered what nobody can go on with ({type(why).__name__})")
     return Failed("turn_broke", f"The turn broke: {type(why).__name__}")

@@ -16,10 +16,9 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from stanch.policy.providers import Dialect, Provider, provider_of
+from stanch.runtime.fetching import provider_client
 from stanch.values.fault import Conflict, quoted
 
-# WHY this long: a local model may take minutes to its first word. A turn can be stopped at any time.
-_PATIENCE = httpx2.Timeout(600.0, connect=10.0)
 _NO_KEY = "none"
 
 
@@ -44,8 +43,7 @@ class Models:
         return made
 
     def _make(self, provider: Provider, name: str, key: str) -> Model:
-        # WHY no proxies or redirects of the environment: a request goes to the address that the policy names.
-        client = httpx2.AsyncClient(timeout=_PATIENCE, follow_redirects=False)
+        client = provider_client()
         self._clients.append(client)
         common: dict[str, Any] = {"base_url": provider.base_url, "api_key": key, "http_client": client}
         match provider.dialect:

@@ -197,7 +197,7 @@ class Turns:
 
     async def _watch(self) -> None:
         """Ends the driving of turns that somebody stopped, perhaps on another node, or that another node has by now."""
-        while True:
+        while not self._closed:  # WHY: a wait that ends just as it is cancelled forgets that it was
             await self.bell().wait(CLAIM_SECONDS)
             known = {**self._running}
             try:
@@ -248,9 +248,9 @@ class Turns:
             task.cancel()
         if self._bell is not None:
             self._bell.shut()
-        tasks = [*self._running.values()]
-        for task in tasks:
+        for task in self._running.values():
             task.cancel()
+        tasks = [*self._running.values(), *self._tasks]  # WHY all: asyncio complains of one that nobody waited for
         if tasks:
             await asyncio.wait(tasks, timeout=_PATIENCE / 2)
         if self._bell is not None:

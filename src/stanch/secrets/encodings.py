@@ -12,7 +12,7 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 from stanch.secrets.spellings import spellings
 
@@ -56,6 +56,14 @@ def _as_text(text: str) -> Iterator[str]:
     yield from _in_markup(text)
     yield from _in_shells(text)
     yield repr(text)[1:-1]
+    yield from _meant(text)
+
+
+def _meant(text: str) -> Iterator[str]:
+    """What a value that holds escapes itself reads as, once they are undone."""
+    for undone in (unquote(text), html.unescape(text)):
+        if len(undone) >= FLOOR:
+            yield undone
 
 
 def _in_json(text: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from stanch.secrets.anchors import Hit
 from stanch.secrets.encodings import FLOOR
-from stanch.secrets.escapes import BREAKS, CONTEXT, ESCAPES, Escape, Reading
+from stanch.secrets.escapes import BREAKS, CONTEXT, ESCAPES, Reading
 from stanch.secrets.matcher import Layer
 
 

@@ -102,7 +102,9 @@ class Tagging:
             self._told.clear()
         parts = []
         for at, part in enumerate(message.parts):
-            tags = part.tags or tuple(self._found(message, part, (number, at)))
+            # WHY also where there are tags: what is found out on the way is about the messages that come next.
+            found = tuple(self._found(message, part, (number, at)))
+            tags = part.tags or found
             self._note(tags)
             parts.append(part if tags is part.tags or not tags else replace(part, tags=tags))
             self._called = self._called or isinstance(part, Call)

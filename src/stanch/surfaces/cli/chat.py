@@ -189,8 +189,12 @@ def _command(client: Client, session_id: str, line: str) -> None:
             _why(client, session_id)
         case "/session":
             _show_session(client, session_id)
-        case _:
+        case "/help":
             terminal.out(HELP)
+        case "/model":
+            terminal.complain("name a model behind /model, as provider/model")
+        case _:
+            terminal.complain(f"there is no {visible(word)}; /help lists what there is")
 
 
 def _show_session(client: Client, session_id: str) -> None:

@@ -12,7 +12,21 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from stanch.surfaces.cli import audit, chat, check, demo, explain, inbox, policy, redact, replay, terminal, up, vault
+from stanch.surfaces.cli import (
+    audit,
+    chat,
+    check,
+    demo,
+    explain,
+    inbox,
+    policy,
+    project,
+    redact,
+    replay,
+    terminal,
+    up,
+    vault,
+)
 from stanch.values.fault import Fault
 
 
@@ -63,6 +77,7 @@ demo.register(app)
 explain.register(app)
 inbox.register(app)
 policy.register(app)
+project.register(app)
 redact.register(app)
 replay.register(app)
 up.register(app)

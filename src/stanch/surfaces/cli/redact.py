@@ -85,6 +85,9 @@ def redact(  # noqa: PLR0917 - typer calls it by name
     done = engine.redact_history(given, model, cwd=here, answers=said, quotes=False if no_quotes else None)
     print_value(done.as_json() if report else done.messages)
     question.note_problems(engine)
+    if here is not None and not os.path.isdir(here):
+        # WHY no mistake: a conversation may have been had on another machine.
+        terminal.note(f"there is no directory {here}; relative paths of the conversation were taken to be below it")
 
 
 def _read(file: str | None) -> tuple[str, bytes]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -23,12 +23,14 @@ from stanch.values.context import RunContext
 from stanch.values.fault import BadContext, BadInput
 
 if TYPE_CHECKING:
+    from stanch.secrets.projection import Projector
     from stanch.surfaces.replay.asking import Asking
     from stanch.surfaces.replay.detect import Transcript
     from stanch.surfaces.replay.policies import Policies
     from stanch.surfaces.replay.records import Warned
     from stanch.surfaces.replay.report import Report
 
+T = TypeVar("T")
 MOST_NOTES = 20
 LONG = 8 << 20
 SAMPLE = ("claude-code.jsonl", "stanch.toml")
@@ -63,6 +65,15 @@ HtmlOption = Annotated[
     Path | None, typer.Option("--html", metavar="OUT", help="Write the report to this file, as one HTML page.")
 ]
 SampleOption = Annotated[bool, typer.Option("--sample", help="Replay the recorded session that comes with Stanch.")]
+SecretsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--secrets",
+        metavar="FILE",
+        help='Say which of these secrets are in the files, and which models were sent them. TOML: NAME = "value".',
+        show_default=False,
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -82,6 +93,7 @@ def replay(  # noqa: PLR0917 - typer calls it by name
     as_json: question.JsonOption = False,
     html: HtmlOption = None,
     sample: SampleOption = False,
+    secrets: SecretsOption = None,
 ) -> None:
     """Say what the gate would have answered to every call in recorded sessions. Nothing is run.
 
@@ -89,25 +101,28 @@ def replay(  # noqa: PLR0917 - typer calls it by name
     """
     from stanch.surfaces.replay.asking import Asking
     from stanch.surfaces.replay.policies import Policies
+    from stanch.surfaces.secrets_file import secrets_of
 
     for name, value in (("group", group), ("agent", agent), ("model", model), ("cwd", cwd)):
         if value == "":
             raise BadInput(f"--{name} is empty")
     given = () if context is None else (_context(context),)
     who = question.source_of(source)
-    asking = Asking(group, agent, who, model, None if cwd is None else _absolute(cwd), given)
+    known = None if secrets is None else secrets_of(secrets)
+    projector = None if known is None else known.projector
+    asking = Asking(group, agent, who, model, None if cwd is None else _absolute(cwd), given, projector)
     transcripts, warnings = _transcripts(files or [], sample)
     policies = _sample_policy() if sample and policy is None else Policies(policy)
     report = _run(transcripts, policies, asking)
-    report.warnings[:0] = warnings
+    report.warnings[:0] = [*([] if known is None else _short(secrets, known.warnings)), *warnings]
     if html is not None:
-        _write_page(html, report, transcripts)
+        _write_page(html, report, transcripts, projector)
     if as_json:
-        _print_json(report)
+        _print_json(report, projector)
     else:
-        _print_text(report, calls=html is None)
+        _print_text(report, projector, calls=html is None)
     for warning in report.warnings[:MOST_NOTES]:
-        terminal.note(str(warning))
+        terminal.note(str(warning) if projector is None else projector.text(str(warning)))
     if len(report.warnings) > MOST_NOTES:
         terminal.note(f"and {len(report.warnings) - MOST_NOTES} more; --json lists them all")
     if html is not None:
@@ -168,16 +183,27 @@ def _run(transcripts: list[Transcript], policies: Policies, asking: Asking) -> R
         return gate.replay(transcripts, policies, asking, lambda read: progress.advance(task, read))
 
 
-def _print_json(report: Report) -> None:
+def _print_json(report: Report, projector: Projector | None) -> None:
     """One call to a line, so that a long report is neither held twice nor hard to search."""
     terminal.out('{"calls": [')
     rows = report.rows
     for at, row in enumerate(rows):
-        terminal.out(json.dumps(row.json()) + ("," if at + 1 < len(rows) else ""))
-    terminal.out(f"], {json.dumps(report.sums())[1:]}")
+        terminal.out(json.dumps(_without(row.json(), projector)) + ("," if at + 1 < len(rows) else ""))
+    terminal.out(f"], {json.dumps(_without(report.sums(), projector))[1:]}")
 
 
-def _print_text(report: Report, *, calls: bool) -> None:
+def _without(value: T, projector: Projector | None) -> T:
+    """The value without the secrets that were looked for."""
+    return value if projector is None else projector.structure(value)
+
+
+def _short(file: Path | None, warnings: tuple[str, ...]) -> list[Warned]:
+    from stanch.surfaces.replay.records import Warned
+
+    return [Warned(str(file), 0, warning) for warning in warnings]
+
+
+def _print_text(report: Report, projector: Projector | None, *, calls: bool) -> None:
     from rich.console import Console
 
     from stanch.surfaces.replay.text import print_report
@@ -186,10 +212,10 @@ def _print_text(report: Report, *, calls: bool) -> None:
     written = io.StringIO()
     console = Console(file=written, force_terminal=colour, no_color=not colour, width=200)
     print_report(report, console, calls=calls)
-    terminal.out(written.getvalue().rstrip("\n"))
+    terminal.out(_without(written.getvalue(), projector).rstrip("\n"))
 
 
-def _write_page(out: Path, report: Report, transcripts: list[Transcript]) -> None:
+def _write_page(out: Path, report: Report, transcripts: list[Transcript], projector: Projector | None) -> None:
     """Writes the page beside its place first and then moves it there, so that no half page is ever left."""
     from stanch.surfaces.replay.html import page
 
@@ -202,7 +228,8 @@ def _write_page(out: Path, report: Report, transcripts: list[Transcript]) -> Non
     fresh = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         with fresh.open("x", encoding="utf-8") as file:
-            file.writelines(page(report))
+            # WHY at once where secrets are looked for: one may lie across two pieces of the page.
+            file.writelines(page(report) if projector is None else [projector.text("".join(page(report)))])
         fresh.replace(out)
     except OSError as error:
         with suppress(OSError):

@@ -24,6 +24,7 @@ from stanch.surfaces.console import (
     session_page,
     session_stream,
     tiers,
+    vault,
 )
 from stanch.surfaces.console.failing import Refused, said_of
 from stanch.surfaces.console.guard import HEADERS, HOME, LOGIN, Asked, Guard, cookie_of, form_of, goes_to, html
@@ -78,6 +79,9 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.question("/console/rules/try", rules.try_call),
         guard.page(tiers.PAGE, tiers.page),
         guard.page(f"{tiers.PAGE}/folder", tiers.folder),
+        guard.page(vault.PAGE, vault.page),
+        guard.form(f"{vault.PAGE}/set", vault.set_secret),
+        guard.form(f"{vault.PAGE}/revoke", vault.revoke),
         guard.page(ledger.BYPASSES, ledger.bypasses),
         guard.form("/console/bypasses/end", ledger.end_bypass),
         guard.page("/console/audit", ledger.audit),

@@ -68,7 +68,7 @@ def application(service: Service, *, hosts: Collection[str] = ()) -> FastAPI:
 
     `hosts` are names other than loopback's by which a server that listens on loopback is called, such as a proxy's.
     """
-    door = Door(service.proxy)
+    door = Door(service)
 
     @asynccontextmanager
     async def ending(_: FastAPI) -> AsyncIterator[None]:

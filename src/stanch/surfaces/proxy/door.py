@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from stanch.app.proxying import Asked, Outgoing, Proxy
+from stanch.app.service import Service
 from stanch.surfaces.proxy.addresses import PREFIX, QUERIES, Address, Kind, address_of, shape_of
 from stanch.surfaces.proxy.headers import onward, secret_of, single
 from stanch.surfaces.proxy.refusals import Refused, note, refusal, refusal_of
@@ -33,8 +34,12 @@ class _Gone(Exception):
 class Door:
     """Everything below `/v1`."""
 
-    def __init__(self, proxy: Proxy, upstream: Upstream | None = None) -> None:
-        self._proxy, self._upstream = proxy, upstream
+    def __init__(self, service: Service, upstream: Upstream | None = None) -> None:
+        self._service, self._upstream = service, upstream
+
+    @property
+    def _proxy(self) -> Proxy:
+        return self._service.proxy
 
     async def aclose(self) -> None:
         """Ends the connections to providers."""

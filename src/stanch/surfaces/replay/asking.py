@@ -7,17 +7,21 @@ elsewhere, and is granted nothing more for it. Decides nothing: every answer is 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from stanch.app.engine import UNSET, Engine, Session
 from stanch.paths.grants import BadGrant
 from stanch.policy.declared import Form
 from stanch.policy.known_tools import tool_named
+from stanch.secrets.budget import Withheld
+from stanch.secrets.projection import Projector
 from stanch.surfaces.replay.asked import asked
 from stanch.surfaces.replay.calls import working_directory
 from stanch.surfaces.replay.detect import Transcript, files_of, read, recognise
+from stanch.surfaces.replay.known_secrets import known_in
 from stanch.surfaces.replay.lines import Advance
 from stanch.surfaces.replay.policies import Policies
 from stanch.surfaces.replay.records import ReplayCall, Seen, Warned
@@ -35,7 +39,10 @@ _SESSIONS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """As whom the calls are asked. `context` is a one-item tuple where a run context was given, if only as null."""
+    """As whom the calls are asked. `context` is a one-item tuple where a run context was given, if only as null.
+
+    `secrets` finds the known ones; what is shown of a call is shown without them.
+    """
 
     group: str | None = None
     agent: str | None = None
@@ -43,6 +50,7 @@ class Asking:
     model: str | None = None
     cwd: str | None = None
     context: tuple[RunContext | None, ...] = ()
+    secrets: Projector | None = None
 
 
 class Replay:
@@ -55,7 +63,7 @@ class Replay:
     def row(self, call: ReplayCall) -> Row:
         """The call's answer. A call that cannot be read is a deny, never left out."""
         engine = self.engine(call.started)
-        shown = asked(call.arguments)
+        shown = asked(self._without_secrets(call.arguments))
         bare = replace(call, arguments=None)
         cwd = self._directory(call)
         own = working_directory(call.tool, call.arguments, cwd)
@@ -85,6 +93,15 @@ class Replay:
             self._session(self.engine(None), self.asking.cwd)
         except BadGrant as why:
             raise BadContext(str(why)) from None
+
+    def _without_secrets(self, arguments: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """WHY before it is cut: a part of a secret would not be found any more."""
+        if arguments is None or self.asking.secrets is None:
+            return arguments
+        try:
+            return self.asking.secrets.structure(dict(arguments))
+        except Withheld as why:
+            return {"withheld": str(why)}
 
     def _directory(self, call: ReplayCall) -> str | None:
         """The record's own directory, else the one the person gave; None leaves it to the workspace."""
@@ -163,6 +180,9 @@ def replay(
                 warnings += more
             except TiersBroken as why:
                 notes[f"withheld: {why}"] = None
+        if asking.secrets is not None:
+            file.secrets, more = known_in(transcript, asking.secrets)
+            warnings += more
     for policy in policies.used:
         warnings += [Warned(policy.file, p.line, p.message) for p in policy.problems if not _is_elsewhere(p)]
     return Report(files, warnings, _policy(policies, files), asking.model, tuple(notes))

@@ -18,7 +18,15 @@ from markupsafe import Markup
 from stanch.explain import visible
 from stanch.surfaces.parts import Line, parts_of
 from stanch.surfaces.replay.report import FileReport, Report, Row, Tally
-from stanch.surfaces.replay.text import answer_words, counted, how_many, place_words, policy_words, withheld_words
+from stanch.surfaces.replay.text import (
+    answer_words,
+    counted,
+    how_many,
+    place_words,
+    policy_words,
+    secret_words,
+    withheld_words,
+)
 from stanch.values.decision import Effect
 from stanch.values.reason import RuleRef
 
@@ -84,6 +92,7 @@ def page(report: Report) -> Iterator[str]:
         files=[_file(file) for file in report.files if file.rows or len(report.files) == 1],
         notes=report.notes,
         withheld=_withheld(report),
+        secrets=_secrets(report),
         model=report.model or "",
     )
 
@@ -123,6 +132,12 @@ def _rule(tally: Tally) -> tuple[str, str, list[tuple[str, str]]]:
         return answer_words(rule), "no rule spoke", _chips(tally)
     note = f" · {rule.note}" if rule.note else ""
     return rule.words, f"rule {rule.id} of {rule.group}, {_place(rule)}{note}", _chips(tally)
+
+
+def _secrets(report: Report) -> list[tuple[str, str, list[tuple[str, str]]]] | None:
+    if report.secrets is None:
+        return None
+    return [(name, models, [(Effect.DENY.value, where)]) for name, where, models in secret_words(report)]
 
 
 def _withheld(report: Report) -> list[tuple[str, str, list[tuple[str, str]]]] | None:

@@ -14,6 +14,8 @@ from typing import Any
 from stanch.app.redacting import Withheld
 from stanch.explain import sentence
 from stanch.explain.written import rule_json
+from stanch.surfaces.replay import known_secrets
+from stanch.surfaces.replay.known_secrets import KnownSecret
 from stanch.surfaces.replay.records import ReplayCall, Warned
 from stanch.surfaces.replay.withholding import summed
 from stanch.surfaces.wire import Json, decision_json, unreadable, unreadable_json
@@ -79,6 +81,7 @@ class FileReport:
     """One file: what it is, how many calls it holds, how many of them were told of again, and its workspace.
 
     `withheld` is what the model that was asked about would not have been sent of it; None where nobody can say.
+    `secrets` are the known ones in it; None where nobody gave any.
     """
 
     name: str
@@ -87,6 +90,7 @@ class FileReport:
     repeated: int = 0
     workspace: str = ""
     withheld: list[Withheld] | None = None
+    secrets: list[KnownSecret] | None = None
 
     def json(self) -> Json:
         """The file as JSON."""
@@ -97,6 +101,7 @@ class FileReport:
             "repeated": self.repeated,
             "workspace": self.workspace or None,
             "withheld": _rows(self.withheld),
+            "secrets": _names(self.secrets),
         }
 
 
@@ -139,6 +144,12 @@ class Report:
         if self.model is None or None in found:
             return None
         return summed(row for rows in found for row in rows or ())
+
+    @property
+    def secrets(self) -> list[KnownSecret] | None:
+        """The known secrets in all files, by name; None where nobody gave any."""
+        found = [file.secrets for file in self.files if file.secrets is not None]
+        return known_secrets.summed(row for rows in found for row in rows) if found else None
 
     @property
     def notes(self) -> list[str]:
@@ -199,6 +210,7 @@ class Report:
                 "by_tool": [{"tool": t.about, **t.json()} for t in self.by_tool()],
             },
             "withheld": _rows(self.withheld),
+            "secrets": _names(self.secrets),
             "notes": self.notes,
             "warnings": [{"file": w.file, "line": w.line or None, "message": w.message} for w in self.warnings],
             "files": [file.json() for file in self.files],
@@ -208,3 +220,7 @@ class Report:
 
 def _rows(withheld: list[Withheld] | None) -> list[Json] | None:
     return None if withheld is None else [row.as_json() for row in withheld]
+
+
+def _names(secrets: list[KnownSecret] | None) -> list[Json] | None:
+    return None if secrets is None else [row.as_json() for row in secrets]

@@ -28,10 +28,14 @@ _SUMMARY, _FILE = "compaction", "file"
 
 @dataclass(slots=True)
 class Said:
-    """One conversation. `started` is the first directory that it is known to have been had in."""
+    """One conversation. `started` is the first directory that it is known to have been had in.
+
+    `made_by` says which model made a message, by its place, where the file says so.
+    """
 
     started: str | None = None
     messages: list[Message] = field(default_factory=list)
+    made_by: dict[int, str] = field(default_factory=dict)
     here: str | None = None
 
     def moved(self, directory: str) -> None:
@@ -54,6 +58,7 @@ class Conversations:
         self._said: dict[str, Said] = {}
         self._ids: set[str] = set()
         self.here = ""
+        self.model = ""
 
     def of(self, key: str) -> Said:
         """The conversation of that name."""
@@ -70,15 +75,19 @@ class Conversations:
         self._ids.add(identity)
         return False
 
-    def add(self, key: str, value: Any, shape: Shape | None, line: int) -> None:
-        """Adds a message of a provider, or one of Stanch's own."""
+    def add(self, key: str, value: Any, shape: Shape | None, line: int, model: str = "") -> None:
+        """Adds a message of a provider, or one of Stanch's own. `model` made it, where that is known."""
         try:
             read = conversation.read([value], shape).messages
         except BadInput as why:
             what = str(why).replace("messages[0]", "it").replace("input[0]", "it")
             self.warnings.append(Warned(self.name, line, f"a message is not in 'withheld', since {what}"))
             return
-        self.of(key).messages += read
+        said = self.of(key)
+        for message in read:
+            if made_by := message.model or model or self.model:
+                said.made_by[len(said.messages)] = made_by
+            said.messages.append(message)
 
 
 def conversations(transcript: Transcript, advance: Advance = lambda _: None) -> tuple[list[Said], list[Warned]]:
@@ -141,7 +150,8 @@ def _claude_code(record: Mapping[str, Any], outer: Mapping[str, Any], line: int,
         return
     message = table(record.get("message"))
     if message.get("content") is not None:
-        into.add(key, {"role": kind, "content": message["content"]}, Shape.ANTHROPIC, line)
+        said = {"role": kind, "content": message["content"]}
+        into.add(key, said, Shape.ANTHROPIC, line, text(message.get("model")))
 
 
 def _attachment(record: Mapping[str, Any], key: str, line: int, into: Conversations) -> None:
@@ -170,6 +180,7 @@ def _codex(record: Mapping[str, Any], line: int, into: Conversations) -> None:
     match record.get("type"):
         case "session_meta" | "turn_context":
             into.of("").moved(text(payload.get("cwd")))
+            into.model = text(payload.get("model")) or into.model
         case "response_item":
             if not into.again(text(payload.get("id"))):
                 into.add("", payload, Shape.RESPONSES, line)
@@ -193,6 +204,7 @@ def _message(record: Mapping[str, Any], line: int, into: Conversations) -> None:
     if listed is None:
         into.add("", record, None, line)
         return
+    into.model = text(record.get("model")) or into.model
     _beside(record, line, into)
     shape = _shape(listed)
     for message in listed:
@@ -213,6 +225,7 @@ def _document(whole: str, into: Conversations) -> None:
     except ValueError:
         value = None
     if isinstance(value, dict):
+        into.model = text(value.get("model")) or into.model
         _beside(value, 1, into)
     items = [item for item in items_of(whole, message_lists.KEYS) if isinstance(item, Line)]
     shape = _shape([item.value for item in items])

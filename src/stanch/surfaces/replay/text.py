@@ -124,6 +124,7 @@ def _summary(report: Report, console: Console) -> None:
     _print(console, head)
     _tallies("by rule, or by reason where no rule spoke", report.by_answer(), console)
     _withheld(report, console)
+    _secrets(report, console)
     repeated = sum(file.repeated for file in report.files)
     if repeated:
         _print(
@@ -149,6 +150,27 @@ def _withheld(report: Report, console: Console) -> None:
         _print(console, Text(f"  {count:>12}  {one_line(path)}"))
     if len(rows) > _MOST_PATHS:
         _print(console, Text(f"  and {len(rows) - _MOST_PATHS} more paths; --json lists them all", style="dim"))
+
+
+def secret_words(report: Report) -> list[tuple[str, str, str]]:
+    """Each known secret in the files: its name, in how many messages it is, and who was sent it."""
+    found = []
+    for row in report.secrets or ():
+        where = how_many(row.messages, "message") if row.messages else "no message, but the file"
+        found.append((row.name, where, ", ".join(row.models) if row.models else "no model"))
+    return found
+
+
+def _secrets(report: Report, console: Console) -> None:
+    if report.secrets is None:
+        return
+    rows = secret_words(report)
+    if not rows:
+        _print(console, Text("\nNone of the known secrets is in it.", style="bold"))
+        return
+    _print(console, Text("\nknown secrets, and who was sent them", style="bold"))
+    for name, where, models in rows:
+        _print(console, Text(f"  {visible(name)}: in {where}, to {one_line(models, _SENTENCE_WIDTH)}"))
 
 
 def policy_words(report: Report) -> str:
