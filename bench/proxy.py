@@ -30,7 +30,7 @@ MESSAGES = 500
 FILES = 100
 LINE = "    def part(self, number: int) -> str: return self.known[number]  # as it was\n"
 PAUSE = 0.01
-"""Seconds between two requests: an agent runs a tool before it goes on, and what is noted of an answer is noted then."""
+"""Seconds between two requests: an agent runs a tool before it goes on, and the answer is taken note of meanwhile."""
 HIDDEN = "KEY=of-the-launch-0123456789"
 
 

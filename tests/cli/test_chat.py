@@ -169,3 +169,15 @@ def test_a_person_approves_answers_and_switches_at_the_terminal(tmp_path: Path) 
     assert (tmp_path / "workspace/out.txt").read_text() == "hello"
     assert models.bodies()[-1]["model"] == "other"
     assert "no, coffee" in str(models.bodies()[2])
+
+
+def test_a_terminal_shows_no_advertisement_and_a_mistyped_command_is_named(tmp_path: Path) -> None:
+    with model_server([say("Hello.")]) as models, terminal(tmp_path, models) as person:
+        person.until("> ")
+        person.type("hi")
+        assert "pydantic" not in person.until("Hello.").lower()
+        person.type("/modle fake/other")
+        person.until("there is no /modle")
+        person.type("/model")
+        person.until("name a model behind /model")
+        person.type("/quit")

@@ -210,6 +210,15 @@ def test_a_model_that_may_read_all_may_go_on_from_what_its_provider_keeps() -> N
     assert json.loads(redact(given, "--model", "local/m")) == given
 
 
+def test_a_directory_that_is_not_there_is_told_of(workspace: Path) -> None:
+    there = CliRunner().invoke(app, ["redact", "--model", "ext/m", "--cwd", str(workspace)], input=json.dumps(CHAT))
+    gone = CliRunner().invoke(app, ["redact", "--model", "ext/m", "--cwd", "/no/such"], input=json.dumps(CHAT))
+
+    assert there.exit_code == gone.exit_code == 0
+    assert not there.stderr
+    assert "there is no directory /no/such" in gone.stderr
+
+
 def test_a_model_is_needed() -> None:
     assert "--model" in redact(CHAT, status=2)
     assert "--model is empty" in redact(CHAT, "--model", "", status=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from stanch.policy.building import build
@@ -67,7 +69,7 @@ def test_where_a_model_is_asked(model: str, asked: Dialect, to: str) -> None:
 )
 def test_models_that_lead_nowhere(model: str, asked: Dialect) -> None:
     policy = policy_of(HOUSE)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match=re.escape(repr(model))):
         routed(model, asked, policy.proxying, policy.providers)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from stanch.runtime.scripted_reply import Reply, ToolUse, Words, say, use
+from tests.http.served import until
 from tests.proxy.worlds import KEY, SECRET, Proxied, scripted
 from tests.tiers import sdk_shapes
 
@@ -196,6 +197,7 @@ def test_a_call_that_the_rules_deny_is_told(tmp_path: Path, monkeypatch: pytest.
             )
             list(answer)
         here.world.service.close()
+        until(lambda: bool(here.events("call.foreseen")), "the event")
         (event,) = here.events("call.foreseen")
         assert event.detail["tool"] == "read_file"
         assert event.detail["code"] == "rule"

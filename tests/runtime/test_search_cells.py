@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stanch.runtime.scripted_reply import Reply, say, use
+from stanch.values.message import Result
 from stanch.values.turn import TurnState
 from tests.runtime.world import PERSON, World
 
@@ -41,3 +42,19 @@ def test_approving_a_search_answers_for_no_other_cell_of_a_tier(tmp_path: Path, 
         turn = world.begin("read it", session)
         assert world.waiting().tool_name == "read_file"
         world.service.agents.stop(turn.id, by=PERSON)
+
+
+@pytest.mark.parametrize(
+    "tool", [use("grep_files", pattern="hunter2", path="private/pay.txt"), use("list_files", path="private/none")]
+)
+def test_that_nothing_was_found_in_a_file_is_known_from_that_file(tmp_path: Path, tool: Reply) -> None:
+    world = World(tmp_path, [tool, say("done")])
+    world.files["private/pay.txt"] = "marker private\n"
+    with world:
+        (world.workspace / "private/none").mkdir(parents=True)
+        session = world.session()
+        assert world.ask("go", session).state is TurnState.COMPLETED
+        (result,) = [part for one in world.messages(session) for part in one.parts if isinstance(part, Result)]
+        assert [tag.name for tag in result.tags] == [
+            str(world.workspace / ("private/pay.txt" if result.tool == "grep_files" else "private/none"))
+        ]

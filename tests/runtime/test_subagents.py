@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stanch.app.subagents import MOST_DEPTH
+from stanch.app.subagents import MOST_DEPTH, Subagents
 from stanch.runtime.scripted_reply import fail, say, use
 from stanch.values.approval import CallState
 from stanch.values.context import RunContext
@@ -359,3 +359,17 @@ def test_a_turn_that_is_taken_up_keeps_the_context_that_it_was_taken_up_with(tmp
         world.service.inbox.answer(world.question().request_id, "yes", by=PERSON)
         assert world.service.agents.wait(turn.id, 60).state is TurnState.COMPLETED
         assert "buy milk" in world.results(session)[1]
+
+
+def test_a_subagent_that_cannot_be_opened_ends_its_call_and_not_the_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object) -> None:
+        raise RuntimeError("marker of what broke")
+
+    monkeypatch.setattr(Subagents, "task", breaks)
+    with World(tmp_path, [use("call_agent", agent="bob", prompt="go"), say("done")]) as world:
+        session = world.session()
+        assert world.ask("go", session).state is TurnState.COMPLETED
+        assert world.results(session) == ["call_agent broke: RuntimeError"]
+        assert [call.state for call in world.records(session)] == [CallState.FAILED]

@@ -43,10 +43,8 @@ class AgentSettings:
         if session.ended_at is not None:
             raise Conflict(f"the session {quoted(session_id)} has ended")
         if session.model is None:
-            where = f"[agents.{session.agent_id}]"
-            raise Conflict(
-                f"the session {quoted(session_id)} has no model: name one, as provider/model, or give its agent one in {where}"
-            )
+            where = f"give its agent one in [agents.{session.agent_id}]"
+            raise Conflict(f"the session {quoted(session_id)} has no model: name one, as provider/model, or {where}")
         agent = agent_of(self._live.policy, session.agent_id)
         provider_of(session.model, self._live.policy.providers)
         directory, extra = self._surroundings(session_id)

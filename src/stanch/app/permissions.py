@@ -2,8 +2,8 @@
 
 Settles which kinds of principals may ask, read, change and administer. Does not settle what the gate says to a call,
 nor which route needs what. INVARIANT: a principal that acts for a model may ask and do nothing else: it can change
-neither the policy, nor a context, a tier, a model, a session, a token, nor see who is asked what. A workflow, which sends
-conversations on, may have them filtered, too.
+neither the policy, nor a context, a tier, a model, a session, a token, nor see who is asked what. A workflow, which
+sends conversations on, may have them filtered, too.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from stanch.values.approval import CallState, Fingerprint
 from stanch.values.decision import Answer, Effect
-from stanch.values.reason import Code
+from stanch.values.reason import Code, LayerId
 
 
 class Move(StrEnum):
@@ -61,12 +61,15 @@ def asks_of(answers: Iterable[Answer | None]) -> tuple[str, ...]:
     """Every ask among the answers to a call, as an approval names it: its layer, its code, its rule if one spoke.
 
     WHY a rule by its words, and by whether it is mandated: its number is its place in its group, where another rule
-    may stand by the time that the call is started.
+    may stand by the time that the call is started. A tier has cells for rules, which its detail names: who was shown
+    the ask of one has said nothing of another's.
     """
     found = []
     for answer in answers:
         if answer is not None and answer.effect is Effect.ASK:
-            rule = "" if answer.rule is None else f"{answer.rule.group}/{answer.rule.words}"
+            rule = answer.detail if answer.layer is LayerId.TIER else ""
+            if answer.rule is not None:
+                rule = f"{answer.rule.group}/{answer.rule.words}"
             mandated = "!" if answer.mandated else ""
             found.append(f"{answer.layer.value}:{answer.code.value}{mandated}:{rule}")
     return tuple(dict.fromkeys(found))

@@ -122,10 +122,8 @@ class Calling:
         tool = self._tools.get(call.tool)
         if tool is None:
             output = Output(f"There is no tool {call.tool}", failed=True)
-        elif isinstance(tool, Builtin):
-            output = await self._in_thread(tool, job)
         else:
-            output = await tool.run(job, call)
+            output = await self._ran(tool, job, call)
         result = Result(call_id, (Text(output.text),), call.tool, failed=output.failed, tags=output.tags)
         result = await self._conversation.add_result(result)
         move = Move.FAIL if output.failed else Move.COMPLETE
@@ -133,8 +131,10 @@ class Calling:
         self._tell(await run_sync(self._gate.get, call.id), withheld=output.withheld)
         return result
 
-    async def _in_thread(self, tool: Builtin, job: Job) -> Output:
+    async def _ran(self, tool: Builtin | Slow, job: Job, call: CallRecord) -> Output:
         try:
+            if not isinstance(tool, Builtin):
+                return await tool.run(job, call)
             return await run_sync(tool.run, job, limiter=self._limiter, abandon_on_cancel=True)
         except asyncio.CancelledError:
             job.cancelled.set()

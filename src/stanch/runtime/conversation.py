@@ -43,7 +43,7 @@ class Conversation:
         return kept
 
     async def add_response(self, response: ModelResponse, model: str) -> Message:
-        """Stores what a model answered. Ids of calls that the conversation has already, or no store can hold, are new ones.
+        """Stores what a model answered. Call ids that are there already, or no store can hold, are made new first.
 
         WHY: some servers count their calls anew in every answer; an id has to name one call, and its result.
         """

@@ -35,7 +35,7 @@ class Hint(NamedTuple):
     `forward` is the same pattern for an engine that cannot look behind.
     """
 
-    mark: bytes
+    mark: int
     pattern: re.Pattern[bytes]
     forward: bytes
 
@@ -79,7 +79,8 @@ def _nothing(_: bytes) -> bytes:
 
 
 def _hint(pattern: bytes) -> Hint:
-    return Hint(pattern[:1], re.compile(pattern), pattern)
+    # A pattern that begins with a backslash in two bytes begins with the same byte as what it matches.
+    return Hint(pattern[0], re.compile(pattern), pattern)
 
 
 _PAIR = rb"%[0-9A-Fa-f]{2}"
@@ -103,9 +104,9 @@ MARKUP = Escape(
 BREAKS = Escape(
     "breaks",
     (
-        Hint(b"\n", re.compile(rb"\n(?<=%b\n)" % _LINE), _LINE + rb"\n"),
-        Hint(b"\r", re.compile(rb"\r(?<=%b\r)\n" % _LINE), _LINE + rb"\r\n"),
-        Hint(b"\\", re.compile(rb"\\(?<=%b\\)(?:r\\)?n" % _LINE), _LINE + rb"\\(?:r\\)?n"),
+        Hint(ord("\n"), re.compile(rb"\n(?<=%b\n)" % _LINE), _LINE + rb"\n"),
+        Hint(ord("\r"), re.compile(rb"\r(?<=%b\r)\n" % _LINE), _LINE + rb"\r\n"),
+        Hint(ord("\\"), re.compile(rb"\\(?<=%b\\)(?:r\\)?n" % _LINE), _LINE + rb"\\(?:r\\)?n"),
     ),
     re.compile(rb"(?:\r(?<=%b\r)\n|\n(?<=%b\n)|\\(?<=%b\\)(?:r\\)?n)%b" % (_LINE, _LINE, _LINE, _INDENT)),
     re.compile(

@@ -7,7 +7,7 @@ SPEC: secrets/matching.1
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 from typing import NoReturn
 
@@ -15,11 +15,11 @@ from stanch.secrets.anchors import Anchors, Forms, Hit, Spot
 from stanch.secrets.beginnings import Beginnings
 from stanch.secrets.budget import Budget, Cause, Withheld
 from stanch.secrets.engines import Engine, engines, noticed
-from stanch.secrets.escapes import BREAKS, ESCAPES, LONGEST, Escape, Reading, surroundings
+from stanch.secrets.escapes import BREAKS, ESCAPES, LONGEST, Reading, surroundings
 from stanch.secrets.labels import clear_of
 
 _SPARSE = 64
-"""Where there is an escape for fewer bytes than this, all of the text is read at once."""
+"""Where there is an escape for every so many bytes, or more, they count as many."""
 
 
 class Layer:
@@ -56,7 +56,7 @@ class Layer:
 class Matcher:
     """Some layers, asked together. Never changes."""
 
-    __slots__ = ("_cause", "_engine", "_escapes", "_lines", "budget", "layers", "longest")
+    __slots__ = ("_cause", "_engine", "_escapes", "_watched", "budget", "layers", "longest")
 
     def __init__(
         self,
@@ -74,75 +74,73 @@ class Matcher:
         self._cause = next(filter(None, causes), None)
         self._escapes = ESCAPES if escapes and self.layers else ()
         self._engine = engine or engines()[0] if self._escapes else None
-        self._lines = any(layer.breaking and not layer.anchors.halved for layer in self.layers)
+        lines = any(layer.breaking and not layer.anchors.halved for layer in self.layers)
+        watched = (escape for escape in self._escapes if escape is not BREAKS or lines)
+        self._watched = tuple((hint.mark, escape) for escape in watched for hint in escape.hints)
 
     def find(self, data: bytes) -> list[Hit]:
         """Every occurrence, in order, the longest first of those that begin at one place. Raises `Withheld`."""
-        return self.read(data)[0]
-
-    def read(self, data: bytes) -> tuple[list[Hit], list[Reading]]:
-        """Every occurrence, and what was read to find them. Raises `Withheld`."""
+        budget = self.budget
         if self._cause is not None:
             raise Withheld(self._cause)
-        if len(data) > self.budget.size:
+        if len(data) > budget.size:
             raise Withheld(Cause.TOO_LARGE)
         try:
-            hits, broken = self._whole(data)
-            if not self._escapes:
-                hits.sort()
-                return hits, []
-            readings = [one for escape in self._escapes if (one := self._read(data, escape, broken))]
-            for reading in readings:
-                hits += self._escaped(reading)
+            return self._found(data, budget)
         except Withheld:
             raise
-        except Exception:
-            raise Withheld(Cause.ENGINE_FAILED) from None
-        if readings and hits:
-            hits = [widened(hit, readings) for hit in hits]
-        hits.sort()
-        return hits, readings
+        except Exception:  # noqa: S110 - said below, so that what was raised, which may hold some of the text, is let go
+            pass
+        raise Withheld(Cause.ENGINE_FAILED)
 
-    def _whole(self, data: bytes) -> tuple[list[Hit], list[int]]:
+    def _found(self, data: bytes, budget: Budget) -> list[Hit]:
         hits: list[Hit] = []
         broken: list[int] = []
         for layer in self.layers:
-            if spots := self._spots(layer, data):
-                hits += layer.anchors.hits(data, spots, self.budget.steps)
+            if spots := layer.spots(data, budget.hits):
+                hits += layer.anchors.hits(data, within(spots, budget), budget.steps)
                 broken += layer.anchors.broken(spots)
-        return hits, broken
+        watched = {escape.name for mark, escape in self._watched if mark in data}
+        if (watched or broken) and self._escapes:
+            hits = self._with_escaped(data, hits, watched, broken)
+        hits.sort()
+        return hits
 
-    def _spots(self, layer: Layer, data: bytes) -> list[Spot]:
-        most = self.budget.hits
-        spots = layer.spots(data, most)
-        if len(spots) > most:
-            raise Withheld(Cause.TOO_MANY)
-        return spots
-
-    def _read(self, data: bytes, escape: Escape, broken: list[int]) -> Reading | None:
-        """What is read around the escapes of this kind; None where there are none."""
-        places: list[int] | None = []
-        if self._engine is not None and (escape is not BREAKS or self._lines):
-            places = noticed(self._engine, escape, data, max(len(data) // _SPARSE, 1))
-        if escape is BREAKS and places is not None:
-            places += broken
-        if places is None:
-            stretches: Iterable[tuple[int, int]] = ((0, len(data)),)
-        elif places:
-            stretches = surroundings(places, self.longest * escape.reach + LONGEST, len(data))
-        else:
-            return None
-        reading = Reading(data, stretches, escape)
-        return reading if reading.text else None
+    def _with_escaped(self, data: bytes, hits: list[Hit], watched: Container[str], broken: list[int]) -> list[Hit]:
+        """These hits, widened, and those that are escaped; `watched` are kinds of escapes that there may be."""
+        readings = []
+        for escape in self._escapes:
+            places: list[int] | None = broken if escape is BREAKS else []
+            if escape.name in watched and self._engine is not None:
+                places = noticed(self._engine, escape, data, max(len(data) // _SPARSE, 1))
+            if places or places is None:
+                # Where escapes are many, all of the text is read at once.
+                margin = self.longest * escape.reach + LONGEST
+                around = [(0, len(data))] if places is None else surroundings(places, margin, len(data))
+                readings.append(Reading(data, around, escape))
+        for reading in readings:
+            hits += self._escaped(reading)
+        return [widened(hit, readings) for hit in hits]
 
     def _escaped(self, reading: Reading) -> Iterator[Hit]:
         text = reading.text
+        if not text:
+            return
         for layer in self.layers:
-            for start, end, names in layer.anchors.hits(text, self._spots(layer, text), self.budget.steps):
+            for start, end, names in layer.anchors.hits(
+                text, within(layer.spots(text, self.budget.hits), self.budget), self.budget.steps
+            ):
                 if reading.escape is BREAKS and text[start:-end] not in layer.breaking:
                     continue
                 if placed := reading.placed(start, -end):
                     yield placed[0], -placed[1], names
+
+
+def within(spots: list[Spot], budget: Budget) -> list[Spot]:
+    """The spots. Raises `Withheld` where they are more than may be counted."""
+    if len(spots) > budget.hits:
+        raise Withheld(Cause.TOO_MANY)
+    return spots
 
 
 def widened(hit: Hit, readings: Iterable[Reading]) -> Hit:

@@ -83,7 +83,7 @@ def _leaf(leaf: Any, project: Project) -> Any:
     raise Withheld(Cause.NOT_JSON)
 
 
-def _digits(number: float) -> Iterator[str]:
+def _digits(number: Any) -> Iterator[str]:
     """The number as JSON writes it, and as other programs write a whole one."""
     try:
         yield int.__repr__(number) if isinstance(number, int) else float.__repr__(number)

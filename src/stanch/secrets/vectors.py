@@ -21,12 +21,19 @@ def _collect(number: int, _: int, end: int, __: int, found: Any) -> bool | None:
     return True if len(ends) > most else None
 
 
+def _as_pattern(piece: bytes) -> bytes:
+    return b"".join(b"\\x%02x" % byte for byte in piece)
+
+
 class Vectors:
     """The engine."""
 
     def __init__(self, pieces: Sequence[bytes], *, patterns: bool = False) -> None:
         """`pieces` are literal, unless they are `patterns`. Raises what `hyperscan` raises where it cannot compile."""
         self._lengths = [0 if patterns else len(piece) for piece in pieces]
+        if not patterns and any(0 in piece for piece in pieces):
+            # WHY: literal pieces end at a zero byte, as strings in C do.
+            pieces, patterns = [_as_pattern(piece) for piece in pieces], True
         self._compiled = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         self._compiled.compile(
             expressions=list(pieces), ids=list(range(len(pieces))), flags=[0] * len(pieces), literal=not patterns

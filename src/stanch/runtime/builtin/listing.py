@@ -46,7 +46,7 @@ def _list(job: Job, stamp: Stamp, limits: Limits) -> Output:
         [f"Only the first {page.lines:,} are listed: name a directory in path, or a narrower pattern"] if more else []
     )
     nothing = "Nothing fits the pattern" + _hint(pattern) if pattern else "There is nothing to list"
-    return page.output(notes + walk.notes(), walk.withheld, nothing=nothing)
+    return page.output(notes + walk.notes(), walk.withheld, nothing=nothing, root=stamp.path)
 
 
 def _hint(pattern: str) -> str:

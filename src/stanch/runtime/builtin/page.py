@@ -38,9 +38,11 @@ class Page:
         self._length += len(piece) + 1
         self.lines += len(lines)
 
-    def output(self, notes: list[str], withheld: int, *, nothing: str) -> Output:
-        """The whole as a tool gives it back; `nothing` is said where no line was added."""
-        body = "\n".join(self._text) if self._text else nothing
+    def output(self, notes: list[str], withheld: int, *, nothing: str, root: str) -> Output:
+        """The whole as a tool gives it back; `nothing` is said of the canonical path `root` where no line was added."""
+        if not self._text:
+            self.add(root, [nothing])
+        body = "\n".join(self._text)
         body, tags = cut_tagged(body, tuple(self._tags), MOST_CHARACTERS)
         return Output("\n".join([body, *notes]), tags, withheld=withheld)
 

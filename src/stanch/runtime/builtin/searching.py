@@ -53,7 +53,7 @@ def grep_files(job: Job, limits: Limits = LIMITS) -> Output:
                 search.opened(root, stamp.path)
     except CannotDo as why:
         return failed(why, stamp)
-    return search.output()
+    return search.output(stamp.path)
 
 
 class _Search:
@@ -109,8 +109,8 @@ class _Search:
         self._odd += bool(lines and found.odd)
         self._page.add(path, lines)
 
-    def output(self) -> Output:
-        """What was found, and notes of what was not searched."""
+    def output(self, root: str) -> Output:
+        """What was found below the canonical path `root`, and notes of what was not searched."""
         notes = []
         if self.full:
             notes.append(f"Only the first {number(self._page.lines, 'line')} shown: search for something narrower")
@@ -120,7 +120,7 @@ class _Search:
             notes.append(f"Not searched: {number(self._large, 'file')} of more than {MOST_BYTES // 1024 // 1024} MB")
         if self._odd:
             notes.append(f"Not all UTF-8 text: {number(self._odd, 'file')}, shown with \ufffd")
-        return self._page.output(notes + self._walk.notes(), self._walk.withheld, nothing="No line matches")
+        return self._page.output(notes + self._walk.notes(), self._walk.withheld, nothing="No line matches", root=root)
 
 
 def _excerpt(hit: Hit) -> str:
