@@ -12,7 +12,6 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from stanch.policy.model_names import why_never
 from stanch.surfaces import finding
 from stanch.values.fault import BadInput
 
@@ -133,6 +132,7 @@ def up(  # noqa: PLR0917 - typer calls it by name
     from stanch.app.sealing_keys import key_place
     from stanch.app.settings import settings_of
     from stanch.surfaces.cli.stopping import Stopping
+    from stanch.surfaces.cli.trusting import trusted
     from stanch.surfaces.cli.welcome import Progress
 
     finding.current_directory()
@@ -151,10 +151,8 @@ def up(  # noqa: PLR0917 - typer calls it by name
             database=database,
             keys=key_place(key_file, key_env, key_command),
         )
-        for pattern in trust or ():
-            if (why := why_never(pattern)) is not None:
-                raise BadInput(f"--trust needs a pattern of models, for instance --trust 'anthropic/*': {why}")
-        given = replace(given, trust=tuple(trust or ()))
+        progress.end()
+        given = replace(given, trust=trusted(given, tuple(trust or ())))
         serving.serve(given, host=host, port=port, usual=PORT, progress=progress, stopping=stopping)
 
 
