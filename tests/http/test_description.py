@@ -87,10 +87,14 @@ def test_every_route_says_what_it_may_answer(tmp_path: Path) -> None:
             assert route["security"] == [{"HTTPBearer": []}], where
             assert {"401", "403", "421", "422", "500", "503"} <= set(answers), where
             assert all("application/problem+json" in answers[code]["content"] for code in answers if code > "4"), where
-            if "{" in path:
+            if "{" in path and (method, path) not in MAKES:
                 assert "404" in answers, where
             if "requestBody" in route:
                 assert {"400", "413", "415"} <= set(answers), where
+
+
+# What is named and not there is made.
+MAKES = {("put", "/api/vault/{name}")}
 
 
 def test_the_page_on_the_api_names_every_address() -> None:

@@ -102,11 +102,12 @@ def test_an_agent_gets_nothing_beyond_the_table(world: World, waiting: dict[str,
     assert set(FORBIDDEN) <= set(found)
     assert set(MAY) <= set(found)
     assert not set(MAY) & set(FORBIDDEN)
+    may = MAY | ({("POST", "/api/history/redact"): {422}} if principal is WORKFLOW else {})
     for method, path in found:
         body = None if method in ("GET", "DELETE") else BODIES.get(path, {})
         address = path.format(**waiting, name="STRIPE_KEY")
         reply = client.request(method, address, json=body, headers={"Content-Type": "application/json"})
-        assert reply.status_code in MAY.get((method, path), {403}), (method, path, reply.text)
+        assert reply.status_code in may.get((method, path), {403}), (method, path, reply.text)
         assert waiting["request_id"] not in reply.text or path.startswith("/api/questions"), (method, path)
     assert world.dump() == stored
     assert world.rows("SELECT * FROM approvals") + world.rows("SELECT * FROM calls") == approvals
