@@ -7,7 +7,7 @@ import random
 import pytest
 
 from stanch.secrets.engines import Engine, engines, noticed
-from stanch.secrets.escapes import ESCAPES
+from stanch.secrets.escapes import ESCAPES, PERCENT, Reading
 
 ENGINES = pytest.mark.parametrize("engine", engines(), ids=lambda engine: engine.name)
 
@@ -60,3 +60,13 @@ def test_escapes_are_noticed_where_they_are(engine: Engine) -> None:
             assert any(start <= place <= end for place in places), escape.name
         assert noticed(engine, escape, b"100 % of \\ and & in\nlines", 100) == []
         assert noticed(engine, escape, text * 60, 50) is None
+
+
+def test_nothing_is_read_across_a_gap() -> None:
+    data = b"%41bc....." * 3
+    reading = Reading(data, [(0, 5), (20, 25)], PERCENT)
+    assert reading.text == b"Abc\0Abc"
+    assert reading.placed(0, 3) == (0, 5)
+    assert reading.placed(4, 7) == (20, 25)
+    assert reading.placed(2, 5) is None
+    assert reading.placed(1, 3) is None

@@ -30,6 +30,14 @@ def test_a_beginning_is_held_until_it_is_none() -> None:
     assert stream.end() == ""
 
 
+def test_a_whole_value_is_not_held_where_no_longer_one_begins_so() -> None:
+    stream = Projector({"K": Secret(KEY)}).stream()
+    assert stream.feed(f"a {KEY}") == "a {{K}}"
+    longer = Projector({"K": Secret(KEY), "L": Secret(f"{KEY}-and-more")}).stream()
+    assert longer.feed(f"a {KEY}") == "a "
+    assert longer.feed("!") == "{{K}}!"
+
+
 def test_what_is_held_at_the_end_is_not_lost() -> None:
     stream = Projector({"K": Secret(KEY)}).stream()
     assert stream.feed("a tok_Lm29%") == "a "

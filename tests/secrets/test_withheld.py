@@ -63,6 +63,30 @@ def test_a_broken_engine_withholds_everything(made: Any, cause: Cause, call: str
     assert why.value.__context__ is None
 
 
+class ThrowsOnce(Grams):
+    """An engine that fails one time."""
+
+    thrown = False
+
+    def spots(self, data: bytes, most: int) -> list[Spot]:
+        if not self.thrown:
+            self.thrown = True
+            raise OSError
+        return super().spots(data, most)
+
+
+def test_a_stream_stays_shut_when_its_engine_is_well_again() -> None:
+    known = Projector({"K": Secret(KEY)}, engine=broken(ThrowsOnce))
+    stream = known.stream()
+    with pytest.raises(Withheld):
+        stream.feed("one ")
+    assert known.text("fine") == "fine"
+    with pytest.raises(Withheld):
+        stream.feed("two ")
+    with pytest.raises(Withheld):
+        stream.end()
+
+
 def test_an_engine_that_breaks_for_a_value_added_later_withholds_too() -> None:
     known = Projector(
         {"K": Secret(KEY)}, engine=broken(lambda pieces: Grams(pieces) if len(pieces) < 20 else Throws(pieces))

@@ -22,7 +22,8 @@ Spot = tuple[int, int]
 LONGEST_PIECE = 16
 HALF = 12
 """Half of a stretch that is so short that no more than one line break can stand in it (`escapes.LEAST_LINE`)."""
-_PLAIN = re.compile(rb"[0-9A-Za-z]{%d,}" % LONGEST_PIECE)
+_LEFT_ALONE = {least: re.compile(rb"[0-9A-Za-z._-]{%d,}" % least) for least in range(8, LONGEST_PIECE + 1)}
+"""What no encoding changes that leaves any letter as it is."""
 _LONG_PLAIN = re.compile(rb"[0-9A-Za-z]{%d,}" % (2 * HALF))
 
 
@@ -31,16 +32,17 @@ class Anchors:
 
     __slots__ = ("_halves", "_slots", "halved", "pieces")
 
-    def __init__(self, forms: Forms, *, halved: bool) -> None:
+    def __init__(self, forms: Forms, *, halved: bool, least: int) -> None:
         """`forms` by their names, True for those that programs break into lines.
 
-        Where `halved`, there are also two pieces of each of these such that one of them is whole in any case.
+        Where `halved`, there are also two pieces of each of these such that one of them is whole in any case. Pieces
+        have at least `least` bytes where the form has.
         """
         self.halved = halved
         slots: dict[bytes, dict[tuple[int, int], dict[bytes, Names]]] = {}
         halves: set[bytes] = set()
         for form, (names, breaks) in forms.items():
-            at, piece = _piece(form)
+            at, piece = _piece(form, least)
             if halved and breaks:
                 first, second = _in_two(form)
                 halves |= {first[1], second[1]}
@@ -70,15 +72,15 @@ class Anchors:
         return [begin for begin, number in spots if number in halves] if halves else []
 
 
-def _piece(form: bytes) -> tuple[int, bytes]:
+def _piece(form: bytes, least: int) -> tuple[int, bytes]:
     """The piece of a form that is looked for first, after where it stands in the form.
 
-    The last stretch of letters and digits, which several forms of one value have in common; else the end: ends differ
-    where beginnings, such as those that mark whose token it is, are the same.
+    The last stretch that encodings leave alone, which several forms of one value have in common; else the end: ends
+    differ where beginnings, such as those that mark whose token it is, are the same.
     """
-    ends = [found.end() for found in _PLAIN.finditer(form)]
-    end = ends[-1] if ends else len(form)
-    start = max(0, end - LONGEST_PIECE)
+    runs = [found.span() for found in _LEFT_ALONE[least].finditer(form)]
+    first, end = runs[-1] if runs else (0, len(form))
+    start = max(first, end - LONGEST_PIECE)
     return start, form[start:end]
 
 

@@ -12,8 +12,10 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 
 from stanch.secrets.anchors import Spot
-from stanch.secrets.escapes import Escape, Hint
+from stanch.secrets.escapes import CONTEXT, Escape, Hint
 from stanch.secrets.grams import Grams
+
+_RARE = 256
 
 
 class Finder(Protocol):
@@ -26,22 +28,24 @@ class Finder(Protocol):
 class Engine(NamedTuple):
     """A way to find pieces.
 
-    `halved_below`: for fewer forms than this it also looks for the halves of those that may be broken into lines, which
-    costs it less than to look at each line. `noticed` are places at or right behind each hint, `most` at the most.
+    Where it `halves`, it also looks for the halves of forms that may be broken into lines, which costs it less than to
+    look at each line. A piece of `least` letters is long enough for it to be quick. `noticed` are places at or right
+    behind each hint from `start` on, `most` at the most.
     """
 
     name: str
     made: Callable[[Sequence[bytes]], Finder]
-    halved_below: int
-    noticed: Callable[[Hint, bytes, int], Iterable[int]]
+    halves: bool
+    least: int
+    noticed: Callable[[Hint, bytes, int, int], Iterable[int]]
 
 
-def _with_re(hint: Hint, data: bytes, most: int) -> list[int]:
-    return [found.end() for found in islice(hint.pattern.finditer(data), most)]
+def _with_re(hint: Hint, data: bytes, start: int, most: int) -> list[int]:
+    return [found.end() for found in islice(hint.pattern.finditer(data, start), most)]
 
 
 def _grams() -> Engine:
-    return Engine("grams", Grams, 0, _with_re)
+    return Engine("grams", Grams, False, 15, _with_re)
 
 
 def _vectors() -> Engine:
@@ -51,10 +55,12 @@ def _vectors() -> Engine:
     def compiled(forward: bytes) -> Finder:
         return Vectors([forward], patterns=True)
 
-    def noticed(hint: Hint, data: bytes, most: int) -> list[int]:
-        return [place for place, _ in compiled(hint.forward).spots(data, most - 1)]
+    def noticed(hint: Hint, data: bytes, start: int, most: int) -> list[int]:
+        rest = data[max(0, start - CONTEXT) :] if start else data
+        skipped = len(data) - len(rest)
+        return [skipped + place for place, _ in compiled(hint.forward).spots(rest, most - 1)]
 
-    return Engine("vectors", Vectors, 20_000, noticed)
+    return Engine("vectors", Vectors, True, 10, noticed)
 
 
 @lru_cache(1)
@@ -67,8 +73,17 @@ def noticed(engine: Engine, escape: Escape, data: bytes, most: int) -> list[int]
     """Places within or right behind the escapes of this kind; None where they are more than `most`."""
     found: list[int] = []
     for hint in escape.hints:
-        if hint.mark in data:
-            found += engine.noticed(hint, data, most - len(found) + 1)
-            if len(found) > most:
-                return None
+        at = data.find(hint.mark)
+        if at >= 0 and hint.rare:
+            # As long as the byte is rare, nothing is quicker than to go from one to the next.
+            for _ in range(_RARE):
+                if hint.pattern.match(data, at):
+                    found.append(at + 1)
+                at = data.find(hint.mark, at + 1)
+                if at < 0:
+                    break
+        if at >= 0:
+            found += engine.noticed(hint, data, at, max(most - len(found) + 1, 1))
+        if len(found) > most:
+            return None
     return found

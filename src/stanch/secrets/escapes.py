@@ -32,12 +32,13 @@ _LOW = rb"\\{1,3}u[dD][c-fC-F][0-9A-Fa-f]{2}"
 class Hint(NamedTuple):
     """What is cheap to look for, and stands in each escape: a byte, and the byte with what is around it.
 
-    `forward` is the same pattern for an engine that cannot look behind.
+    `forward` is the same pattern for an engine that cannot look behind. A `rare` byte is not in every line.
     """
 
     mark: int
     pattern: re.Pattern[bytes]
     forward: bytes
+    rare: bool = True
 
 
 class Escape(NamedTuple):
@@ -104,7 +105,7 @@ MARKUP = Escape(
 BREAKS = Escape(
     "breaks",
     (
-        Hint(ord("\n"), re.compile(rb"\n(?<=%b\n)" % _LINE), _LINE + rb"\n"),
+        Hint(ord("\n"), re.compile(rb"\n(?<=%b\n)" % _LINE), _LINE + rb"\n", rare=False),
         Hint(ord("\r"), re.compile(rb"\r(?<=%b\r)\n" % _LINE), _LINE + rb"\r\n"),
         Hint(ord("\\"), re.compile(rb"\\(?<=%b\\)(?:r\\)?n" % _LINE), _LINE + rb"\\(?:r\\)?n"),
     ),

@@ -31,7 +31,7 @@ class Layer:
         self.longest = max(map(len, forms), default=0)
         self.clear = clear_of(forms)
         self.breaking = frozenset(form for form, (_, breaks) in forms.items() if breaks)
-        self.anchors = Anchors(forms, halved=bool(self.breaking) and len(forms) < engine.halved_below)
+        self.anchors = Anchors(forms, halved=engine.halves, least=engine.least)
         self.spots = engine.made(self.anchors.pieces).spots
 
     @cached_property
@@ -56,7 +56,7 @@ class Layer:
 class Matcher:
     """Some layers, asked together. Never changes."""
 
-    __slots__ = ("_cause", "_engine", "_escapes", "_watched", "budget", "layers", "longest")
+    __slots__ = ("_broken", "_cause", "_engine", "_escapes", "_watched", "budget", "layers", "longest")
 
     def __init__(
         self,
@@ -71,6 +71,7 @@ class Matcher:
         self.layers = tuple(layers)
         self.budget = budget
         self.longest = max((layer.longest for layer in self.layers), default=0)
+        self._broken = max((len(form) for layer in self.layers for form in layer.breaking), default=0)
         self._cause = next(filter(None, causes), None)
         self._escapes = ESCAPES if escapes and self.layers else ()
         self._engine = engine or engines()[0] if self._escapes else None
@@ -115,7 +116,8 @@ class Matcher:
                 places = noticed(self._engine, escape, data, max(len(data) // _SPARSE, 1))
             if places or places is None:
                 # Where escapes are many, all of the text is read at once.
-                margin = self.longest * escape.reach + LONGEST
+                longest = self._broken if escape is BREAKS else self.longest
+                margin = longest * escape.reach + LONGEST
                 around = [(0, len(data))] if places is None else surroundings(places, margin, len(data))
                 readings.append(Reading(data, around, escape))
         for reading in readings:

@@ -27,7 +27,7 @@ def held(layers: Sequence[Layer], data: bytes, start: int, hits: Sequence[Hit]) 
             edge = begun.start() if begun else len(data)
             reading = Reading(data, ((0, edge),), escape)
             if reading.text or begun:
-                cut = min(cut, edge, _escaped(layers, reading, reading.text or data[:edge], start))
+                cut = min(cut, _escaped(layers, reading, reading.text or data[:edge], start))
             if escape is not BREAKS:
                 readings.append(reading)
                 if begun:
