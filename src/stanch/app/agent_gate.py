@@ -105,6 +105,7 @@ class AgentGate:
             reads=reads.paths if reads.all_known else None,
             also_reads=reads.paths,
             closed_below=self._closed_below,
+            session_id=call.session_id,
         )
 
     def _closed_below(self, directory: str, /) -> tuple[tuple[str, ...], bool]:

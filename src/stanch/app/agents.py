@@ -31,11 +31,13 @@ from stanch.runtime.live import Live as Happenings
 from stanch.storage.store import Store
 from stanch.values.approval import CallRecord, ClarificationRecord, ClarificationState
 from stanch.values.fault import BadContext, BadInput, Conflict, Fault, NotInstalled, StoreUnreadable
+from stanch.values.identity import Principal
 from stanch.values.message import Message, Role, Text
 from stanch.values.records import Actor, Broken
 from stanch.values.turn import TurnProblem, TurnRecord, TurnState
 
 if TYPE_CHECKING:
+    from stanch.app.content import Content
     from stanch.runtime.turns import Turns
 
 LONGEST_PROMPT = 1_000_000
@@ -70,6 +72,8 @@ class Agents:
         self.happenings = Happenings()
         self.on_end: Callable[[TurnRecord], None] = lambda _: None
         """Called with each turn that this process has ended, in some thread."""
+        self.content: Content | None = None
+        """What agents may do with stored content; None for nothing. To be set before the first turn."""
         self._turns: Turns | None = None
         self._starting = threading.Lock()
         self._closed = False
@@ -141,6 +145,9 @@ class Agents:
             if self._turns is not None:
                 self._turns.close()
 
+    def _principal_of(self, session_id: str) -> Principal:
+        return self._store.get_session(session_id).principal
+
     def _running(self) -> Turns:
         with self._starting:
             if self._closed:
@@ -152,6 +159,7 @@ class Agents:
 
     def _made(self) -> Turns:
         try:
+            from stanch.app.store_tools import store_tools
             from stanch.runtime.builtin import asking, delegating
             from stanch.runtime.builtin.executing import EXECUTE_CMD
             from stanch.runtime.builtin.tools import FILE_TOOLS
@@ -174,6 +182,8 @@ class Agents:
             live=self.happenings,
         )
         for tool in (*FILE_TOOLS, EXECUTE_CMD):
+            turns.add(tool, Described(tool.name, tool.description, tool.parameters))
+        for tool in () if self.content is None else store_tools(self.content, self._principal_of):
             turns.add(tool, Described(tool.name, tool.description, tool.parameters))
         ask = asking.AskUser(_Questions(self._store, self._inbox), turns.bell, self.happenings)
         turns.add(ask, Described(asking.NAME, asking.DESCRIPTION, asking.PARAMETERS))

@@ -65,7 +65,7 @@ class Engine:
         self._looked = time.monotonic()
         self.canonicaliser = canonicaliser
         self.audit = audit
-        self.stamper = Stamper(policy.tools, canonicaliser)
+        self.stamper = Stamper(policy.tools, canonicaliser, policy.workspace)
         self._indexes: dict[str, tuple[Policy, RuleIndex]] = {}
         self._tiers: tuple[Policy, Tiers] | None = None
 

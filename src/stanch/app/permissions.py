@@ -1,9 +1,9 @@
 """Who may do what to a running server.
 
 Settles which kinds of principals may ask, read, change and administer. Does not settle what the gate says to a call,
-nor which route needs what. INVARIANT: a principal that acts for a model may ask and do nothing else: it can change
-neither the policy, nor a context, a tier, a model, a session, a token, nor see who is asked what. A workflow, which
-sends conversations on, may have them filtered, too.
+nor which route needs what. INVARIANT: a principal that acts for a model may ask, and use stored content as a
+model may, and do nothing else: it can change neither the policy, nor a context, a tier, a model, a session, a token,
+nor see who is asked what. A workflow, which sends conversations on, may have them filtered, too.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ class Right(StrEnum):
     READ = "read"  # what is stored: the policy, sessions, projects, the audit log
     CHANGE = "change"  # what is stored, but for tokens; secrets are set, and never read
     FILTER = "filter"  # nothing stored: a conversation that is handed in, for a model
+    CONTENT = "content"  # stored content, through operations; a model's are judged, and what it gets is admitted
     ADMINISTER = "administer"  # tokens
 
 
 _ASKING = frozenset({Right.ASK})
+_USING = _ASKING | {Right.CONTENT}
 
 
 def rights_of(principal: Principal) -> frozenset[Right]:
@@ -33,11 +35,14 @@ def rights_of(principal: Principal) -> frozenset[Right]:
         case PrincipalKind.USER:
             return frozenset(Right)
         case PrincipalKind.API_KEY:
-            return frozenset({Right.ASK, Right.READ, Right.CHANGE, Right.FILTER})
+            return frozenset({Right.ASK, Right.READ, Right.CHANGE, Right.FILTER, Right.CONTENT})
         case PrincipalKind.EXECUTOR:
-            return _ASKING | {Right.FILTER}
-        case PrincipalKind.MCP | PrincipalKind.DELEGATED | PrincipalKind.ORGANIZATION_DELEGATED:
-            return _ASKING
+            return _USING | {Right.FILTER}
+        case PrincipalKind.MCP:
+            return _USING
+        case PrincipalKind.DELEGATED | PrincipalKind.ORGANIZATION_DELEGATED:
+            # WHY not every service: content is held against no gate for whoever is no copilot principal.
+            return _USING if principal.is_copilot else _ASKING
         case _:
             assert_never(principal.kind)
 

@@ -17,6 +17,7 @@ from stanch.app.asking import Answered, Asking, Described
 from stanch.app.audit_log import AuditLog
 from stanch.app.bypassing import Bypasses
 from stanch.app.calls import Calls
+from stanch.app.content import Content
 from stanch.app.contexts import Contexts
 from stanch.app.engine import Audit
 from stanch.app.events import Events
@@ -45,6 +46,7 @@ from stanch.app.turns import Turn, Turns
 from stanch.app.vault import Vault
 from stanch.policy.document import Policy
 from stanch.policy.losers import Contest
+from stanch.storage.blobs import Blobs
 from stanch.storage.store import Store
 from stanch.tiers.tier import TiersBroken
 from stanch.values.fault import Conflict, StoreUnreadable
@@ -67,6 +69,8 @@ class Service:
         node: Node,
         clock: Callable[[], datetime] | None = None,
         vault: Vault | None = None,
+        *,
+        blobs: Blobs | None = None,
     ) -> None:
         self._store, self._live, self.node = store, live, node
         self.vault = vault if vault is not None else Vault(store, None)
@@ -102,6 +106,17 @@ class Service:
         self.proxy = Proxy(
             store, live, asking=self._asking, contexts=contexts, sight=self.agents.sight, projecting=self.projecting
         )
+        self.content = Content(
+            store,
+            blobs if blobs is not None else Blobs(None),
+            live=live,
+            asking=self._asking,
+            calls=self.calls,
+            sight=self.agents.sight,
+            vault=self.vault,
+            projecting=self.projecting,
+        )
+        self.agents.content = self.content
         self.switching = Switching(store, self.sessions, self.messages, self.agents.sight, self.proxy.conversation)
         self.tier_tree = TierTree(live, self.agents.sight)
         self.scheduler = Scheduler(
@@ -129,6 +144,7 @@ class Service:
         alone: bool = False,
         clock: Callable[[], datetime] | None = None,
         vault: Vault | None = None,
+        blobs: Blobs | None = None,
     ) -> Service:
         """The service over a store that is opened already, and watched from now on. The store stays the caller's.
 
@@ -140,10 +156,11 @@ class Service:
         tier `trusted` where the policy file does not assign them otherwise. `alone`: no other process serves the store,
         so that whatever one left running is not running any more. `clock` says what time it is, for requests and
         bypasses. `vault` is the store's vault with its keys; None for one without keys, in which nothing can be set.
+        `blobs` are the bytes of stored content; None for none, in which nothing can be kept.
         Raises `BadInput` for a workspace that cannot be used at all.
         """
         live = Live(store, policy, workspace, private=private, audit=audit, trust=trust)
-        service = cls(store, live, Node(store, alone=alone), clock, vault)
+        service = cls(store, live, Node(store, alone=alone), clock, vault, blobs=blobs)
         service.projecting.prepare()
         try:
             service.node.start()

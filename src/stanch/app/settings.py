@@ -53,6 +53,11 @@ class Settings:
         return self.data / "admin-token"
 
     @property
+    def blobs(self) -> Path:
+        """The directory with the bytes of stored content, which all nodes of one database share."""
+        return self.data / "blobs"
+
+    @property
     def lock_file(self) -> Path:
         """The file that one server at a time holds locked."""
         return self.data / "lock"

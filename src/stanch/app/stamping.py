@@ -6,6 +6,7 @@ Settles which stamps a call gets. This is the edge where the disk is asked; ever
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any
@@ -42,7 +43,9 @@ def _never(_tool: str, _cls: EffectClass) -> bool:
 class Stamper:
     """Stamps calls against one set of tools and one canonicaliser."""
 
-    def __init__(self, tools: Mapping[str, Tool], canonicaliser: Canonicaliser) -> None:
+    def __init__(self, tools: Mapping[str, Tool], canonicaliser: Canonicaliser, root: str = "/") -> None:
+        """`root` is the canonical path of the workspace, below which stored items lie for rules and tiers."""
+        self._root = root
         self._tools = tools
         self._canonicaliser = canonicaliser
         self._commands = CommandStamper(canonicaliser)
@@ -132,6 +135,8 @@ class Stamper:
         path = target.path or ""
         if target.refused:
             return [Stamp(path, refusal=Code.PATH_UNREADABLE, detail=target.refused)]
+        if target.item:
+            return [self._item(path)]
         if not path and not target.root:
             return [Stamp(path, refusal=Code.PATH_UNREADABLE, detail="an empty path")]
         readings = [path]
@@ -147,6 +152,11 @@ class Stamper:
             stamp = self._canonicaliser.stamp(reading, base, write=write)
             stamps.setdefault(stamp.path + "\0" + stamp.detail, stamp._replace(requested=path))
         return list(stamps.values())
+
+    def _item(self, path: str) -> Stamp:
+        """The stamp of a stored item: where its name says, below the workspace. The disk has no say in it."""
+        place = os.path.join(self._root, path) if path else self._root
+        return Stamp(path, place, unicodedata.normalize("NFC", place))
 
     def _undeclared(self, call: ToolCall, base: str) -> JudgedCall:
         """All four effects on every argument that looks like a path or names something that exists.

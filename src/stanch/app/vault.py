@@ -72,6 +72,11 @@ class Vault:
         """The id of the key that seals; None where there is none. It says nothing of the key."""
         return None if self._ring is None else self._ring.current
 
+    @property
+    def ring(self) -> KeyRing | None:
+        """The keys that seal what is kept beside stored content; None where there are none."""
+        return self._ring
+
     def on_change(self, listener: Callable[[], None]) -> None:
         """Calls the listener after each value that was set through this object, before whoever set it goes on."""
         self._listeners.append(listener)

@@ -19,6 +19,7 @@ from stanch.app.service import Service
 from stanch.app.settings import Settings, make_private, read_private, write_private
 from stanch.app.vault import Vault
 from stanch.host.locking import Held, Lock, holder_of
+from stanch.storage.blobs import Blobs
 from stanch.storage.engine import url_of
 from stanch.storage.store import Store
 from stanch.values.fault import BadInput
@@ -145,6 +146,7 @@ def started(settings: Settings, say: Callable[[str], None]) -> Iterator[Started]
             trust=settings.trust,
             alone=file is not None,
             vault=vault,
+            blobs=Blobs(settings.blobs),
         )
         try:
             where = f"PostgreSQL, {url.database}" if file is None else f"SQLite, {file}"

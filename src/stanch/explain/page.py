@@ -156,6 +156,45 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "A person approved the call. It is judged again when it starts.",
             "A rule that denies it by then wins.",
         ),
+        Code.CONTENT_UNKNOWN: (
+            "A stored item of which nobody can say which secrets it carries; the cause says why.",
+            "Write it again, with a writer that knows all secrets it was given; a person can read it as it is.",
+        ),
+        Code.CONTENT_OPAQUE: (
+            "A stored item carries known secrets, and leaves in a form that they cannot be taken out of: bytes, "
+            "base64, an archive, an image, a public link.",
+            "Ask for its text, out of which they are taken.",
+        ),
+        Code.CONTENT_CUT: (
+            "A text was cut before it came to the gate, and what it was cut from carries secrets: a part of one may "
+            "stand at its ends.",
+            "Ask for all of the text, or for a window of it that is cut afterwards.",
+        ),
+        Code.CONTENT_TIER: (
+            "The trust tier of the model does not let it read what lies at this path, or items without one.",
+            "Change a cell of the tier, answer its question, or use a model of another tier.",
+        ),
+        Code.CONTENT_UNSCANNED: (
+            "The search for secrets did not come to its end: a budget was spent, or an engine failed.",
+            "Ask for less at once. Nothing passes unscanned.",
+        ),
+        Code.CONTENT_UNACCOUNTED: (
+            "An operation returned without having said which items its result is made of, or no gate stands before the "
+            "model.",
+            "It is a mistake of the program; report it.",
+        ),
+        Code.REGISTRY_FULL: (
+            "An item carries more secrets than the registry of this call has room for.",
+            "Ask for fewer items at once.",
+        ),
+        Code.REGISTRY_LATCHED: (
+            "Something of unknown content was let into this call, so that nothing of its output goes to the model.",
+            "Ask for the item in a call of its own.",
+        ),
+        Code.SECRET_TOO_SHORT: (
+            "An item carries a secret of fewer than 8 characters, which is replaced in no text.",
+            "Give the secret a longer value, and write the item again.",
+        ),
     }
 )
 

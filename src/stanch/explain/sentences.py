@@ -46,6 +46,15 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
         Code.INTERRUPTED: "Interrupted: its process ended while it was running, and it is not run again: {subject}",
         Code.APPROVED: "Approved by {detail}: {subject}",
         Code.CALL_UNREADABLE: "Denied because the call cannot be read ({detail}): {subject}",
+        Code.CONTENT_UNKNOWN: "Withheld because nobody can say which secrets it carries ({detail}): {subject}",
+        Code.CONTENT_OPAQUE: "Withheld because it carries secrets that cannot be taken out of it ({detail}): {subject}",
+        Code.CONTENT_CUT: "Withheld because it was cut, and carries secrets ({detail}): {subject}",
+        Code.CONTENT_TIER: "Withheld by the trust tier {detail}: {subject}",
+        Code.CONTENT_UNSCANNED: "Withheld because it could not be looked through ({detail}): {subject}",
+        Code.CONTENT_UNACCOUNTED: "Withheld because nothing was said of what it is made of: {subject}",
+        Code.REGISTRY_FULL: "Withheld because it carries more secrets than can be looked for at once: {subject}",
+        Code.REGISTRY_LATCHED: "Withheld because what came before it may carry any secret: {subject}",
+        Code.SECRET_TOO_SHORT: "Withheld because it carries a secret that is too short to be taken out: {subject}",
     }
 )
 

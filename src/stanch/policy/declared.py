@@ -15,6 +15,7 @@ class Form(StrEnum):
     """How an argument names its target."""
 
     PATH = "path"  # a path, or a list of paths
+    ITEM = "item"  # a path of a stored item, which lies below the workspace as its name says, whatever the disk holds
     GLOB = "glob"  # a glob whose literal head is the place that is searched
     PATCH = "patch"  # a patch in any format, whose headers name paths
     ENVELOPE = "envelope"  # a patch in the format of coding agents: `*** Begin Patch`

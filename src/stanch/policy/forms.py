@@ -22,7 +22,8 @@ class RawTarget(NamedTuple):
     """A target as the call names it. `path` is None for an effect that touches no path; `root` allows an empty path.
 
     `code` is the text of a shell command that the effect runs, `opaque` says why code is not one that can be read.
-    `start` is the directory that the command starts in, where the call names one.
+    `start` is the directory that the command starts in, where the call names one. `item`: the path is one of a stored
+    item, below the workspace, and nothing on the disk is asked about it.
     """
 
     cls: EffectClass
@@ -36,6 +37,7 @@ class RawTarget(NamedTuple):
     only: str = ""
     opaque: str = ""
     start: str = ""
+    item: bool = False
 
 
 Reader = Callable[[DeclaredEffect, str, str, Mapping[str, Any]], Iterator[RawTarget]]
@@ -45,6 +47,14 @@ Reader = Callable[[DeclaredEffect, str, str, Mapping[str, Any]], Iterator[RawTar
 def _path(effect: DeclaredEffect, key: str, text: str, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
     only = next((arguments[k] for k in effect.only.split("|") if k and isinstance(arguments.get(k), str)), "")
     yield RawTarget(effect.cls, key, text, effect.optional, recursive=effect.recursive, only=only)
+
+
+def _item(effect: DeclaredEffect, key: str, text: str, _: Mapping[str, Any]) -> Iterator[RawTarget]:
+    parts = [part for part in text.split("/") if part]
+    if any(part in (".", "..") for part in parts) or "\0" in text:
+        yield RawTarget(effect.cls, key, text, refused="no path of a stored item")
+        return
+    yield RawTarget(effect.cls, key, "/".join(parts), root=True, item=True)
 
 
 _DOT = r"(?:\\?\.|\[\.\])"  # a dot as globs may write it
@@ -135,6 +145,7 @@ READERS: dict[Form, Reader] = {
     Form.REVISION: _revision,
     Form.ENVELOPE: _patch,
     Form.PATH: _path,
+    Form.ITEM: _item,
     Form.GLOB: _glob,
     Form.PATCH: _patch,
     Form.URI: _uri,
@@ -156,6 +167,7 @@ def wanted(form: Form) -> str:
         Form.URI: "a URI, as a string",
         Form.GLOB: "a glob, as a string",
         Form.PATH: "a path, as a string or a list of strings",
+        Form.ITEM: "the path of a stored item, as a string or a list of strings",
     }[form]
 
 

@@ -19,7 +19,6 @@ from functools import cache
 from stanch.policy.declared import DeclaredEffect, Form, Tool
 from stanch.values.call import Category, EffectClass
 
-# ABSENT: the store tools (files_*, knowledge_*, tables_*, runs_*): they are rows here once they exist.
 _BUILTIN = """
 read_file        filesystem     read:path|file_path|absolute_path
 list_files       filesystem     read:path? -pattern
@@ -30,6 +29,53 @@ execute_cmd      shell          execute:command(command)
 run_code         shell          execute
 ask_user         introspection  -
 call_agent       subagent       -
+"""
+
+# What Stanch's own operations on stored content do. An item's path is below the workspace for rules and tiers.
+_STORES = """
+files_list         filesystem  read:path?(item) -owner
+files_read         filesystem  read:path(item)
+files_grep         filesystem  read:path?(item) -pattern
+files_search       filesystem  read:path?(item) -query
+files_versions     filesystem  read:path(item)
+files_get          filesystem  read:path(item)
+files_archive      filesystem  read:path?(item) -paths
+files_write        filesystem  write:path(item)
+files_edit         filesystem  read:path(item) write:path(item)
+files_move         filesystem  read:path(item) write:path(item) write:to(item)
+files_delete       filesystem  write:path(item)
+files_share        filesystem  read:path(item) network
+files_links        filesystem  read:path(item)
+files_unshare      filesystem  write:path(item)
+knowledge_list     filesystem  read
+knowledge_search   filesystem  read
+knowledge_read     filesystem  read
+knowledge_chunks   filesystem  read
+knowledge_tags     filesystem  read
+knowledge_export   filesystem  read
+knowledge_add      filesystem  write
+knowledge_change   filesystem  write
+knowledge_delete   filesystem  write
+tables_list        filesystem  read
+tables_read        filesystem  read
+tables_rows        filesystem  read
+tables_row         filesystem  read
+tables_query       filesystem  read
+tables_search      filesystem  read
+tables_selection   filesystem  read
+tables_create      filesystem  write
+tables_insert      filesystem  write
+tables_update      filesystem  write
+tables_delete      filesystem  write
+tables_import      filesystem  read:path(item) write
+runs_list          filesystem  read
+runs_read          filesystem  read
+runs_files         filesystem  read
+runs_get           filesystem  read
+runs_record        filesystem  write
+runs_execute       filesystem  write
+runs_resume        filesystem  write
+tools_execute      introspection -
 """
 
 _AGENTS = """
@@ -161,7 +207,7 @@ _EFFECT = re.compile(
 def known() -> dict[str, Tool]:
     """Every known tool by its name."""
     table: dict[str, Tool] = {}
-    for rows, builtin in ((_SERVERS, False), (_AGENTS, False), (_BUILTIN, True)):
+    for rows, builtin in ((_SERVERS, False), (_AGENTS, False), (_BUILTIN, True), (_STORES, True)):
         for row in rows.strip().splitlines():
             name, category, *effects = row.split()
             declared = tuple(_effect(text) for text in effects if text[0] != "-")

@@ -1,6 +1,6 @@
 """The rules that the group `default` starts with, where nobody has written others.
 
-Settles the seeds only. ABSENT: rows for the store tools that only read; they come with those tools.
+Settles the seeds only. WHY the operations that only read are allowed: what they give is admitted item by item.
 """
 
 from __future__ import annotations
@@ -13,6 +13,13 @@ from stanch.values.decision import Effect
 NAME = "Default"
 DESCRIPTION = "The rules every store starts with."
 _SECRETS = "secrets never reach a model"
+READING = (
+    "files_list", "files_read", "files_grep", "files_search", "files_versions", "files_get", "files_archive",
+    "files_links", "knowledge_list", "knowledge_search", "knowledge_read", "knowledge_chunks", "knowledge_tags",
+    "knowledge_export", "tables_list", "tables_read", "tables_rows", "tables_row", "tables_query", "tables_search",
+    "tables_selection", "runs_list", "runs_read", "runs_files", "runs_get",
+)  # fmt: skip
+"""The operations on stored content that change nothing and let nothing out of the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,7 @@ ROWS = (
     Seed(5, "@write", Effect.ALLOW, "data"),
     Seed(8, "ask_user", Effect.ALLOW),
     Seed(8, "call_agent", Effect.ALLOW),
+    *(Seed(8, tool, Effect.ALLOW) for tool in READING),
     Seed(10, "execute_cmd", Effect.ASK),
     Seed(10, "run_code", Effect.ASK),
     Seed(10, "@write", Effect.ASK),

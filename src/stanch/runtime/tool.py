@@ -35,8 +35,9 @@ class Job:
     `stamps` are what was judged, by the name of the argument that named it. `directory` is where the session works, a
     canonical path. `reader` answers for whatever lies below the root of a search. `cancelled` is set where nobody waits
     for the end any more: a tool that takes long looks at it and stops. `environment` is what programs are started with.
+    `session_id` is whose call it is.
 
-    The last three are for a command. `reads` are the canonical paths that it was found to read, None where it was not
+    Three are for a command. `reads` are the canonical paths that it was found to read, None where it was not
     fully resolved; `also_reads` are those that it was found to read even so. `closed_below` gives the paths below a
     directory that any tier closes, and whether all of it was looked at.
     """
@@ -51,6 +52,7 @@ class Job:
     reads: tuple[str, ...] | None = None
     also_reads: tuple[str, ...] = ()
     closed_below: Callable[[str], tuple[tuple[str, ...], bool]] = nobody_looked
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

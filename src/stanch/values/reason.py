@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 
 class LayerId(StrEnum):
-    """The layers of the gate, in the order they are asked; then `relaxation`, which answers after the walk, and
-    `approval`, where a person has the last word.
+    """The layers of the gate, in the order they are asked; then `relaxation`, which answers after the walk,
+    `approval`, where a person has the last word, and `delivery`, which speaks of stored content instead of calls.
     """
 
     INTEGRITY = "integrity"
@@ -28,6 +28,7 @@ class LayerId(StrEnum):
     HOOKS = "hooks"
     RELAXATION = "relaxation"
     APPROVAL = "approval"
+    DELIVERY = "delivery"
 
 
 class Code(StrEnum):
@@ -65,6 +66,15 @@ class Code(StrEnum):
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"
     APPROVED = "approved"
+    CONTENT_UNKNOWN = "content_unknown"
+    CONTENT_OPAQUE = "content_opaque"
+    CONTENT_CUT = "content_cut"
+    CONTENT_TIER = "content_tier"
+    CONTENT_UNSCANNED = "content_unscanned"
+    CONTENT_UNACCOUNTED = "content_unaccounted"
+    REGISTRY_FULL = "registry_full"
+    REGISTRY_LATCHED = "registry_latched"
+    SECRET_TOO_SHORT = "secret_too_short"  # noqa: S105 - a reason's code
 
 
 @dataclass(frozen=True, slots=True)

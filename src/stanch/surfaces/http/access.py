@@ -38,6 +38,8 @@ ASKING = frozenset(
 )
 # What goes on from here to a model is another matter than asking: no agent says which model it would be.
 FILTERING = frozenset({("POST", "/api/history/redact")})
+# What is done with stored content: whoever may, may all of it, and what a model gets is admitted item by item.
+CONTENT = ("/api/files", "/api/links", "/api/runs", "/api/knowledge", "/api/tables", "/api/tools")
 BEARER = HTTPBearer(auto_error=False, description="A token of `POST /api/tokens`, or the one made at first start.")
 
 
@@ -47,6 +49,8 @@ def right_for(method: str, path: str) -> Right:
         return Right.ASK
     if (method, path) in FILTERING:
         return Right.FILTER
+    if any(path == place or path.startswith(f"{place}/") for place in CONTENT):
+        return Right.CONTENT
     if path == TOKENS or path.startswith(f"{TOKENS}/"):
         return Right.ADMINISTER
     return Right.READ if method == "GET" else Right.CHANGE

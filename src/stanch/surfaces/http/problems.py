@@ -19,8 +19,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import Scope
 
+from stanch.app.content import CallRefused
+from stanch.delivery.admit import ContentRefused
+from stanch.explain.written import reason_json
 from stanch.paths.grants import BadGrant
 from stanch.surfaces.http.fields import problems_of
+from stanch.values.decision import Effect
 from stanch.values.fault import (
     BadCall,
     BadContext,
@@ -94,6 +98,11 @@ def problem_of(fault: Exception) -> Problem:
     match fault:
         case Problem():
             return fault
+        case ContentRefused():
+            return _withheld(fault)
+        case CallRefused():
+            kind = "approval-needed" if fault.asks else "call-refused"
+            return Problem(403, kind, str(fault), more={"reason": dict(fault.told)})
         case NotFound():
             return Problem(404, "not-found", str(fault))
         case Conflict():
@@ -117,6 +126,14 @@ def problem_of(fault: Exception) -> Problem:
             return _of_http(fault)
         case _:
             return Problem(500, "fault", f"the server failed with {type(fault).__name__}")
+
+
+def _withheld(fault: ContentRefused) -> Problem:
+    """The answer to a model that may not have what it asked for; what was saved stays so, and that is said."""
+    reason = reason_json(fault.reason, Effect.DENY)
+    detail = f"{reason['sentence']}. What was to be changed is saved" if fault.saved else reason["sentence"]
+    more = {"reason": reason, "saved": True} if fault.saved else {"reason": reason}
+    return Problem(403, "content-withheld", detail, code=fault.reason.code, more=more)
 
 
 def register(app: FastAPI) -> None:

@@ -75,6 +75,7 @@ class ProblemShown(Shown):
     errors: list[ProblemField] | None = None
     resolution: ResolutionShown | None = None
     reason: dict[str, Any] | None = None
+    saved: bool | None = None
 
 
 class PrincipalShown(Shown):

@@ -1,0 +1,240 @@
+"""Stored content at every door: who gets which access to it, and what of a result leaves.
+
+Settles which gate stands before a model, and that a model's operation is a call of its session, judged like any other.
+Does not settle what an operation does (`content`), nor which items are admitted (`delivery`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import BaseModel
+
+from stanch.app.asking import Asking
+from stanch.app.calls import Calls
+from stanch.app.content_writing import Acting, Declared, Said, Unsaid
+from stanch.app.live import Live
+from stanch.app.projecting import Projecting
+from stanch.app.sight import TierSight
+from stanch.app.vault import Vault
+from stanch.content.access import Access, Writing
+from stanch.content.streams import Stream
+from stanch.delivery.admit import ContentRefused, Delivery, MayRead
+from stanch.delivery.gates import RegistryGate
+from stanch.explain.written import reason_json
+from stanch.gate.approval import Move
+from stanch.provenance.registry import Registry
+from stanch.provenance.seals import Seals
+from stanch.provenance.states import WORKSPACE, Entry, Scope
+from stanch.secrets.budget import Withheld
+from stanch.secrets.projection import Projector
+from stanch.storage.blobs import Blobs
+from stanch.storage.content_store import ContentStore
+from stanch.storage.store import Store
+from stanch.tiers.answers import Answers
+from stanch.tiers.history_verdicts import reading
+from stanch.values.approval import CallState
+from stanch.values.decision import Decision, Effect
+from stanch.values.fault import BadFields, Conflict, Fault, NotFound
+from stanch.values.identity import Principal
+from stanch.values.message import Origin
+from stanch.values.reason import Code, LayerId, Reason
+from stanch.values.records import Actor
+from stanch.values.vault import SecretScope
+
+
+class CallRefused(Fault):
+    """A model may not use an operation: the gate says no, or a person has to be asked first.
+
+    `asks`: the call may run once somebody has approved it. `told` is the reason as JSON.
+    """
+
+    def __init__(self, told: Mapping[str, Any], *, asks: bool) -> None:
+        self.told, self.asks = told, asks
+        super().__init__(str(told.get("sentence", "")))
+
+
+class Content:
+    """What doors do with stored content. Safe to use from any thread."""
+
+    def __init__(
+        self,
+        store: Store,
+        blobs: Blobs,
+        *,
+        live: Live,
+        asking: Asking,
+        calls: Calls,
+        sight: TierSight,
+        vault: Vault,
+        projecting: Projecting,
+    ) -> None:
+        self._store, self._blobs, self._live, self._asking, self._calls = store, blobs, live, asking, calls
+        self._sight, self._vault, self._projecting = sight, vault, projecting
+        self._stores = ContentStore(store)
+        self.seals = Seals(lambda: vault.ring)
+
+    def access(
+        self,
+        principal: Principal,
+        by: Actor,
+        *,
+        session_id: str | None = None,
+        declared: Declared | None = None,
+        registry: Registry | None = None,
+        taints: bool = False,
+        raw: bool = False,
+        told: Callable[[int, int | None], None] | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> Access:
+        """The access of one call. A model's needs its session, and has a registry of its own unless one is given.
+
+        `declared` is what a writer says of itself; a model says nothing of itself that would be believed. Raises
+        `BadFields`, and whatever the vault raises where its values cannot be had.
+        """
+        gate: RegistryGate | None = None
+        may_read: MayRead | None = None
+        writing: Writing = Unsaid()
+        if principal.is_copilot:
+            if session_id is None:
+                raise BadFields(("session", "a model's request names its session: send the header 'Stanch-Session'"))
+            if declared is not None:
+                raise BadFields(("secrets", "a model does not say which secrets it was given"))
+            gate = RegistryGate(Registry() if registry is None else registry, self._projector, taints=taints, raw=raw)
+            may_read = self._may_read(session_id)
+            writing = Acting(gate, self._vault_entries())
+        elif declared is not None:
+            entries = self._vault_entries()
+            unknown = [name for name in declared.secrets if name not in {entry.name for entry in entries}]
+            if unknown:
+                raise BadFields(("secrets", "the vault holds no secret of a name that is given in 'secrets'"))
+            writing = Said(declared, entries)
+        return Access(
+            delivery=Delivery(principal, gate, may_read),
+            stores=self._stores,
+            blobs=self._blobs,
+            seals=self.seals,
+            writing=writing,
+            by=by,
+            root=self._live.policy.workspace,
+            person=principal.id,
+            session_id=session_id,
+            told=told or (lambda _done, _all: None),
+            cancelled=cancelled or threading.Event(),
+        )
+
+    @contextmanager
+    def judged(
+        self, access: Access, tool: str, arguments: Mapping[str, Any], *, call_id: str | None = None
+    ) -> Iterator[None]:
+        """Lets the block run where the gate allows the operation to this model; nobody else is asked about.
+
+        `call_id` is a call of the session that waited for a person: it is judged again, runs, and ends with the block.
+        Raises `CallRefused`, and what asking raises.
+        """
+        session_id = access.session_id
+        if not access.delivery.classified or session_id is None:
+            yield
+            return
+        if call_id is None:
+            answered = self._asking.stored(session_id, tool, arguments)
+            if answered.decision.effect is not Effect.ALLOW:
+                raise _refused(answered.decision)
+            yield
+            return
+        if self._calls.get(call_id).session_id != session_id:
+            raise NotFound("call", call_id)
+        started = self._calls.start(call_id, tool=tool, arguments=arguments, by=access.by)
+        if started.call.state is not CallState.RUNNING:
+            raise CallRefused(started.call.reason, asks=started.call.state is CallState.AWAITING_APPROVAL)
+        move = Move.FAIL
+        try:
+            yield
+            move = Move.COMPLETE
+        finally:
+            self._ended(call_id, move, access.by)
+
+    def told(self, words: str) -> str:
+        """Words of an error without a value of the vault. It raises nothing."""
+        told: str = self._projecting.told(words)
+        return told
+
+    def leaving(self, access: Access, result: Any) -> Any:
+        """A result as it may leave: for a model, JSON-like and without a secret; for anybody else the very same.
+
+        A stream is projected as it passes. Raises `ContentRefused` where nothing of this call may go to the model.
+        """
+        if not access.delivery.classified:
+            return result
+        gate = access.delivery.gate
+        if not isinstance(gate, RegistryGate) or gate.registry.latched is not None:
+            raise ContentRefused(Reason(Code.REGISTRY_LATCHED, LayerId.DELIVERY))
+        try:
+            projector = gate.projector()
+            if isinstance(result, Stream):
+                return _projected(result, projector) if result.text else result
+            if isinstance(result, BaseModel):
+                result = result.model_dump(mode="json")
+            return projector.text(result) if isinstance(result, str) else projector.structure(result)
+        except Withheld as why:
+            raise ContentRefused(Reason(Code.CONTENT_UNSCANNED, LayerId.DELIVERY, detail=why.cause.value)) from None
+
+    def _projector(self, entries: Sequence[Entry]) -> Projector:
+        """One that knows the whole vault, and these entries where they are no part of it any more."""
+        projector = self._projecting.projector()
+        known = set(self._vault_entries()) if entries else set()
+        for entry in entries:
+            if entry not in known:
+                projector = projector.adding(entry.name, entry.secret)
+        return projector
+
+    def _vault_entries(self) -> tuple[Entry, ...]:
+        return tuple(
+            Entry(one.name, Scope(one.owner) if one.scope is SecretScope.USER else WORKSPACE, one.value)
+            for one in self._vault.entries()
+        )
+
+    def _may_read(self, session_id: str) -> MayRead:
+        """What the tier of the session's model says of an item."""
+        session = self._store.get_session(session_id)
+        if session.model is None:
+            return lambda _: None
+        tier = self._sight.tiers().of(session.model)
+        read = reading(tier, Answers(self._store.tier_answers(session_id)))
+        model = session.model
+
+        def may_read(path: str | None) -> Reason | None:
+            origin = Origin.ITEM if path is None else Origin.PATH
+            if read(path or "", origin) is Effect.ALLOW:
+                return None
+            detail = f'"{tier.label}" of {model}'
+            return Reason(Code.CONTENT_TIER, LayerId.DELIVERY, subject=path or "an item without a path", detail=detail)
+
+        return may_read
+
+    def _ended(self, call_id: str, move: Move, by: Actor) -> None:
+        try:
+            self._calls.finish(call_id, move, by=by)
+        except Conflict:
+            return
+
+
+def _refused(decision: Decision) -> CallRefused:
+    return CallRefused(reason_json(decision.reason, decision.effect), asks=decision.effect is Effect.ASK)
+
+
+def _projected(stream: Stream, projector: Projector) -> Stream:
+    """The same bytes without secrets, whose number nobody knows before."""
+
+    def chunks() -> Iterator[bytes]:
+        passing = projector.data_stream(bulk=True)
+        for chunk in stream.chunks:
+            if out := passing.feed(chunk):
+                yield out
+        if out := passing.end():
+            yield out
+
+    return Stream(chunks(), stream.name, stream.media_type, None, text=True)

@@ -1,0 +1,92 @@
+"""The operations on stored content as tools of the agents that run here.
+
+Settles that each operation with a tool's name is one, and what of its result a model is told. Does not settle what it
+does (`content`), nor whether a call may run (`app.calls`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from stanch.app.content import Content
+from stanch.content.streams import Stream
+from stanch.delivery.admit import Admission, ContentRefused
+from stanch.delivery.operation import OPERATIONS, Operation
+from stanch.explain.sentences import sentence
+from stanch.runtime.cutting import cut_tagged
+from stanch.runtime.tool import Builtin, Job, Output
+from stanch.values.fault import Fault
+from stanch.values.identity import Principal
+from stanch.values.message import Origin, SourceTag
+from stanch.values.records import Actor
+
+MOST_CHARACTERS = 60_000
+SURFACE = "agent"
+PrincipalOf = Callable[[str], Principal]
+"""The principal of a session."""
+
+
+def store_tools(content: Content, principal_of: PrincipalOf) -> Iterator[Builtin]:
+    """Every operation that a model may use, as a tool. Those that give streams of bytes are not offered."""
+    for operation in OPERATIONS.values():
+        if operation.tool is not None and operation.in_chat:
+            yield Builtin(
+                operation.tool,
+                operation.does,
+                operation.arguments.model_json_schema(),
+                _Running(content, operation, principal_of),
+            )
+
+
+class _Running:
+    """Runs one operation for a call of an agent."""
+
+    def __init__(self, content: Content, operation: Operation[Any, Any, Any], principal_of: PrincipalOf) -> None:
+        self._content, self._operation, self._principal_of = content, operation, principal_of
+
+    def __call__(self, job: Job) -> Output:
+        operation = self._operation
+        try:
+            asked = operation.arguments.model_validate_json(json.dumps(dict(job.arguments)))
+        except ValidationError as why:
+            return Output(_unusable(why), failed=True)
+        access = self._content.access(
+            self._principal_of(job.session_id),
+            Actor(job.session_id, SURFACE),
+            session_id=job.session_id,
+            cancelled=job.cancelled,
+        )
+        try:
+            given = self._content.leaving(access, operation(access, asked))
+        except ContentRefused as why:
+            saved = " What was to be changed is saved." if why.saved else ""
+            return Output(f"{sentence(why.reason)}.{saved}", failed=not why.saved)
+        except Fault as why:
+            return Output(self._content.told(str(why)), failed=True)
+        if isinstance(given, Stream):
+            raise TypeError("a stream is no result of a tool")
+        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=1)
+        withheld = [one for one in access.delivery.settled if not one.admitted]
+        text, tags = cut_tagged(text, tuple(_tags(access.delivery.settled)), MOST_CHARACTERS)
+        return Output(text, tags, withheld=len(withheld))
+
+
+def _tags(settled: list[Admission]) -> Iterator[SourceTag]:
+    """Where the result came from: each item that was admitted, once."""
+    seen: set[str] = set()
+    for one in settled:
+        source = one.source
+        name = source.path if source.path is not None else f"{source.kind.value}:{source.id}"
+        if one.admitted and name not in seen:
+            seen.add(name)
+            yield SourceTag(name, Origin.PATH if source.path is not None else Origin.ITEM)
+
+
+def _unusable(why: ValidationError) -> str:
+    """What is wrong with the arguments, without a word of theirs."""
+    found = [f"'{'.'.join(map(str, error['loc'])) or 'arguments'}': {error['msg']}" for error in why.errors()[:10]]
+    return "The arguments cannot be used: " + "; ".join(found)

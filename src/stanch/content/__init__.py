@@ -1,0 +1,1 @@
+"""Operations on stored content, one file for each kind of store. Nothing else reads a store's content."""

@@ -1,0 +1,88 @@
+"""What an operation on stored content is given to work with.
+
+Settles who asks, whose items they may find, and what is known of what they write. Does not settle what any operation
+does, nor who puts this together (`app.content`).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from stanch.delivery.admit import Delivery
+from stanch.provenance.seals import Seals
+from stanch.provenance.states import Provenance
+from stanch.storage.blobs import Blobs
+from stanch.storage.content_store import ContentStore
+from stanch.values.fault import BadFields
+from stanch.values.records import Actor
+
+Knowing = Callable[[Any], Provenance]
+"""Says what is known of a value (JSON-like, text or bytes) that is written."""
+LONGEST_PATH = 1_024
+
+
+class Writing(Protocol):
+    """What is known of the values that this caller writes."""
+
+    def over(self, sources: Sequence[Provenance] = ()) -> Knowing:
+        """For values that are made of these sources, besides what the caller brings along. Raises nothing later."""
+
+
+def _unheard(_done: int, _all: int | None) -> None:
+    """Nobody follows the progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One call of one operation, by one caller.
+
+    `person` is the id of whom the caller is or acts for, None for one who is nobody's. `root` is the canonical path of
+    the workspace: an item at the path `a/b` lies at `root/a/b` for rules and tiers. `told` is called with how much of a
+    long operation is done, and of how much where that is known. `cancelled` is set where nobody waits any more.
+    """
+
+    delivery: Delivery
+    stores: ContentStore
+    blobs: Blobs
+    seals: Seals
+    writing: Writing
+    by: Actor
+    root: str
+    person: str | None = None
+    session_id: str | None = None
+    told: Callable[[int, int | None], None] = _unheard
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def sees(self, owner: str | None) -> bool:
+        """True for an item of the workspace, and for one that belongs to whom the caller is or acts for.
+
+        An item that is not seen is not there: nothing tells it from one that does not exist.
+        """
+        return owner is None or owner == self.person
+
+    def place(self, path: str) -> str:
+        """Where an item with this path lies for rules and tiers."""
+        return posixpath.join(self.root, path)
+
+
+def item_path(written: str) -> str:
+    """The path of an item, as it is kept: its parts with `/` between, none in front.
+
+    Raises `BadFields` for one that is empty, too long, or has parts such as `..`.
+    """
+    parts = [part for part in written.split("/") if part]
+    bad = not parts or len(written) > LONGEST_PATH or any(part in (".", "..") for part in parts)
+    if bad or any(ord(letter) < 32 or letter in "\\\x7f" for letter in written):
+        raise BadFields(
+            ("path", f"'path' must name an item, such as notes/plan.md: up to {LONGEST_PATH:,} characters, no '..'")
+        )
+    return "/".join(parts)
+
+
+def known_of(writing: Writing, value: Any, sources: Iterable[Provenance] = ()) -> Provenance:
+    """What is known of one value that is made of these sources."""
+    return writing.over(tuple(sources))(value)

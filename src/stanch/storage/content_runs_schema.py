@@ -1,0 +1,6 @@
+"""The tables of runs, as the newest migration leaves them.
+
+Settles columns, keys and indexes, as `schema` does for all other tables.
+"""
+
+from __future__ import annotations
