@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import queue
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -81,7 +82,9 @@ class Listener:
         return found
 
     def close(self) -> None:
-        """Goes."""
+        """Goes. WHY not by closing alone: that would wait for the thread that reads."""
+        if self._response is not None and not self.ended.is_set():
+            self._response.extensions["network_stream"].get_extra_info("socket").shutdown(socket.SHUT_RDWR)
         self._client.close()
         self._thread.join(SECONDS)
 
