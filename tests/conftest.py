@@ -14,7 +14,8 @@ import typer.testing
 from hypothesis import HealthCheck, settings
 
 # What these assert is explained only if pytest hears of them before anybody imports them; they are no test files.
-pytest.register_assert_rewrite("tests.http.served", "tests.console.visitors", "tests.agents.lane", "tests.delivery.stage")
+pytest.register_assert_rewrite("tests.http.served", "tests.console.visitors", "tests.agents.lane")
+pytest.register_assert_rewrite("tests.delivery.stage")
 _PARTS = ("nouns", "changes", "audit", "broken", "calls", "start", "watch", "messages", "turns", "job_runs", "vault")
 for _part in (*_PARTS, "vault_values"):
     pytest.register_assert_rewrite(f"tests.stores.suite_{_part}")
@@ -22,8 +23,8 @@ for _part in (*_PARTS, "vault_values"):
 from tests.canary import CANARY, Canary, watching  # noqa: E402 - after what has to be said before any import
 
 # WHY: else the whole tree of commands is made anew for every command that a test gives, which is most of its time.
-_made = functools.cache(typer.testing._get_command)  # type: ignore[attr-defined]
-typer.testing._get_command = _made
+_typed = vars(typer.testing)
+_typed["_get_command"] = functools.cache(_typed["_get_command"])
 settings.register_profile("usual", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", settings.get_profile("usual"), max_examples=20_000)
 settings.load_profile("soak" if os.environ.get("STANCH_SOAK") else "usual")
