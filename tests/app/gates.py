@@ -18,6 +18,7 @@ from stanch.values.approval import CallRecord
 from stanch.values.context import RunContext
 from stanch.values.identity import Principal, PrincipalKind, Source
 from stanch.values.records import Actor
+from tests.stores.template import new_file
 
 SECONDS = 30.0
 ADA, BEN, AGENT = Actor("ada", "test"), Actor("ben", "test"), Actor("coder", "test")
@@ -76,8 +77,8 @@ class Gates:
         self.workspace.mkdir()
         self.policy, self.clock = self.workspace / "stanch.toml", clock
         self.policy.write_text(POLICY, "utf-8")
+        new_file(root / "stanch.db")
         self.store = Store(url_of(f"sqlite:///{root / 'stanch.db'}"), clock)
-        self.store.migrate()
         self.services: list[Service] = []
         self.service = self.opened()
 

@@ -9,7 +9,7 @@ import httpx2
 
 from stanch.values.approval import ApprovalRecord, ApprovalState, CallRecord
 from stanch.values.identity import Principal, PrincipalKind
-from tests.http.served import BY, PERSON, SECONDS, World, until
+from tests.http.served import BY, PERSON, PLAIN, SECONDS, World, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator
@@ -65,7 +65,7 @@ class Visitor:
 
     def __init__(self, world: World, principal: Principal = PERSON) -> None:
         self.world = world
-        self.client = httpx2.Client(base_url=world.url, timeout=SECONDS, headers={"Origin": world.url})
+        self.client = httpx2.Client(base_url=world.url, timeout=SECONDS, headers={"Origin": world.url}, verify=PLAIN)
         reply = self.client.post("/login", data={"token": token_of(world, principal)})
         assert reply.status_code == 303, reply.text
         self.key = self.key_on("/console/inbox")

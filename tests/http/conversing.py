@@ -15,7 +15,7 @@ import httpx2
 from stanch.runtime.scripted import Answers
 from stanch.runtime.scripted_reply import Reply
 from tests.fakes.model_server import ModelServer, model_server
-from tests.http.served import SECONDS, World, served, until
+from tests.http.served import PLAIN, SECONDS, World, served, until
 
 MODEL = "fake/scripted"
 POLICY = """
@@ -110,7 +110,9 @@ class Follower:
         self.ended = threading.Event()
         self._ready = threading.Event()
         token = world.client().headers["Authorization"]
-        self._client = httpx2.Client(base_url=world.url, headers={"Authorization": token, **headers}, timeout=SECONDS)
+        self._client = httpx2.Client(
+            base_url=world.url, headers={"Authorization": token, **headers}, timeout=SECONDS, verify=PLAIN
+        )
         path = f"/api/sessions/{session}/live{query}"
         self._thread = threading.Thread(target=self._run, args=(path,), daemon=True)
         self._thread.start()

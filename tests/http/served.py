@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import sqlite3
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,12 +20,15 @@ import uvicorn
 from stanch.app.service import Service
 from stanch.app.vault import Vault
 from stanch.secrets.sealing import Key, KeyRing
-from stanch.storage.store import Store
+from stanch.storage.blobs import Blobs
 from stanch.surfaces.http.application import application
 from stanch.values.identity import Principal, PrincipalKind
 from stanch.values.records import Actor
+from tests.stores.template import new_store
 
 SECONDS = 30.0
+PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""WHY: to read all certificates takes as long as a server needs to start, and nothing here is encrypted."""
 BY = Actor("ada", "test")
 PERSON = Principal(PrincipalKind.USER, "ada")
 KEY = Principal(PrincipalKind.API_KEY, "ci")
@@ -57,13 +61,13 @@ class World:
             self.write_policy(policy)
         self.database = self.root / "stanch.db"
         self.store_url = f"sqlite:///{self.database}"
-        self.store = Store.open(self.store_url)
-        self.store.migrate()
+        self.store = new_store(self.database)
         self.service = Service.open(
             store=self.store,
             policy=None if policy is None else self.policy,
             workspace=self.workspace,
             vault=Vault(self.store, KeyRing([Key(os.urandom(32))])),
+            blobs=Blobs(self.root / "blobs"),
         )
         self.url = ""
         self._clients: dict[Principal, httpx2.Client] = {}
@@ -79,7 +83,7 @@ class World:
         if principal not in self._clients:
             token = self.store.create_token(name="test", principal=principal, by=BY).secret
             headers = {"Authorization": f"Bearer {token}"}
-            self._clients[principal] = httpx2.Client(base_url=self.url, headers=headers, timeout=SECONDS)
+            self._clients[principal] = httpx2.Client(base_url=self.url, headers=headers, timeout=SECONDS, verify=PLAIN)
         return self._clients[principal]
 
     def post(self, path: str, body: Any = None, status: int = 200) -> Any:

@@ -18,7 +18,7 @@ import pytest
 from stanch.storage.store import Store
 from stanch.surfaces.http import events
 from stanch.values.identity import Source
-from tests.http.served import BY, PERSON, SECONDS, World, served, until
+from tests.http.served import BY, PERSON, PLAIN, SECONDS, World, served, until
 from tests.http.test_calls import resolve, started, submitted
 
 
@@ -39,7 +39,9 @@ class Listener:
         self.ended = threading.Event()
         self.ready = threading.Event()
         token = world.client().headers["Authorization"]
-        self._client = httpx2.Client(base_url=world.url, headers={"Authorization": token, **headers}, timeout=SECONDS)
+        self._client = httpx2.Client(
+            base_url=world.url, headers={"Authorization": token, **headers}, timeout=SECONDS, verify=PLAIN
+        )
         self._response: Any = None
         self._thread = threading.Thread(target=self._run, args=(f"/api/events{query}",), daemon=True)
         self._thread.start()

@@ -24,7 +24,7 @@ from stanch.runtime.scripted_serving import served as serving
 from stanch.values.identity import Principal
 from tests.canary import CANARY, REQUEST
 from tests.fakes.model_server import ModelServer, model_server
-from tests.http.served import BY, PERSON, SECONDS, World, served
+from tests.http.served import BY, PERSON, PLAIN, SECONDS, World, served
 
 KEY = "key-of-the-provider"
 SECRET = "SECRET-ROW-7f3a: the launch code is 0000-1111-2222"
@@ -111,6 +111,7 @@ class Proxied:
             base_url=self.world.url,
             headers={"authorization": f"Bearer {self.token(principal)}", "content-type": "application/json", **headers},
             timeout=SECONDS,
+            verify=PLAIN,
         )
         self._clients.append(client)
         return client
