@@ -27,7 +27,7 @@ _typed = vars(typer.testing)
 _typed["_get_command"] = functools.cache(_typed["_get_command"])
 settings.register_profile("usual", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", settings.get_profile("usual"), max_examples=20_000)
-# WHY the same examples in every run of CI: a change is judged by what it changed. Other runs and the soak draw new ones.
+# WHY the same examples in every run of CI: a change is judged by what it changed. Others, and the soak, draw new ones.
 settings.register_profile("ci", settings.get_profile("usual"), derandomize=True)
 settings.load_profile("soak" if os.environ.get("STANCH_SOAK") else "ci" if os.environ.get("CI") else "usual")
 
