@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,10 +17,16 @@ from typing import Any, NamedTuple
 import pytest
 
 from stanch.app.notifying import Notifier, signature
+from stanch.app.projecting import Projecting
+from stanch.app.vault import Vault
+from stanch.secrets.sealing import Key, KeyRing
+from stanch.secrets.text import Secret
 from stanch.values.records import Broken
 from tests.app.gates import ADA, POLICY, Gates, until
 
 SECRET = "a key that both know"
+VALUE = "marker-of-the-value-4711"
+KEY = Key(os.urandom(32))
 
 
 class Received(NamedTuple):
@@ -134,6 +142,22 @@ def test_a_new_request_is_told_once_signed_and_without_an_argument(
     gates.ask(gates.session())
     until(lambda: len(somebody.received) == 2, "the second telling")
     assert len({one.json["request_id"] for one in somebody.received}) == 2
+
+
+@pytest.mark.parametrize("form", [VALUE, base64.b64encode(VALUE.encode()).decode()])
+def test_what_is_told_holds_no_value_of_the_vault(gates: Gates, receiver: Callable[..., Receiver], form: str) -> None:
+    # WHY another vault of the same store: what another node sets is known to whoever tells.
+    vault = Vault(gates.store, KeyRing([KEY]))
+    vault.set("STRIPE_KEY", Secret(VALUE), by=ADA)
+    somebody = receiver()
+    telling(gates, somebody.url)
+    gates.service.notifier._tell = Projecting(vault).told
+    gates.ask(gates.session(agent_id=f"a-{form}"), path=f"{form}.txt")
+    gates.ask(gates.session(), tool=f"tool_{form}")
+    until(lambda: len(somebody.received) == 2, "both tellings")
+    bodies = [one.body.decode() for one in somebody.received]
+    assert [form in one for one in bodies] == [False, False]
+    assert ["{{STRIPE_KEY}}" in one for one in bodies] == [True, True]
 
 
 def test_the_signature_covers_the_time_and_the_body() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from stanch.app.projected_messages import Projected, message_projected
-from stanch.app.projecting import WITHHELD, Projecting
+from stanch.app.projecting import UNOPENED, Projecting
 from stanch.app.vault import Vault
 from stanch.secrets.budget import Cause, Withheld
 from stanch.secrets.projection import Projector
@@ -78,8 +78,8 @@ def test_a_vault_that_cannot_be_opened_gives_no_projector(vault: Vault, store: S
     for _ in range(2):
         with pytest.raises(BrokenRow, match="its key is gone"):
             projecting.projector()
-    assert projecting.told(f"it is {VALUE}") == WITHHELD
-    assert projecting.told({"a": [VALUE, 1]}) == {"a": [WITHHELD, 1]}
+    assert projecting.told(f"it is {VALUE}") == UNOPENED
+    assert projecting.told({"a": [VALUE, 1]}) == {"a": [UNOPENED, 1]}
 
 
 def test_many_ask_and_one_makes(vault: Vault) -> None:
@@ -249,4 +249,4 @@ def test_where_nobody_can_tell_the_form_of_a_line_is_left(
     vault.set("KEY", Secret(VALUE), by=BY)
     with Projecting(Vault(store, None)).logs():
         logger.error("a request failed with %s (%s)", VALUE, "x")
-    assert written.getvalue() == f"tests.projecting ERROR a request failed with %s (%s) {WITHHELD}\n"
+    assert written.getvalue() == f"tests.projecting ERROR a request failed with %s (%s) {UNOPENED}\n"

@@ -13,6 +13,8 @@ from stanch.app.settings import Settings
 from stanch.app.wiring import vault_of
 from stanch.secrets.text import opened
 from stanch.surfaces.cli import vault as command
+from stanch.surfaces.cli import vault_forget
+from stanch.values.fault import BadInput
 from tests.cli.conftest import Ended, Stanch
 from tests.http.served import World, served
 
@@ -149,6 +151,83 @@ def test_a_key_that_is_gone_is_not_made_anew(stanch: Stanch, data: Path) -> None
     assert "there is no key" in silent(stanch("vault", "set", "B", *at, stdin=VALUE), 2).err
     assert "A  " in silent(stanch("vault", "list", *at)).out, "names need no key"
     assert not (data / "vault.key").exists()
+
+
+def test_a_value_that_was_set_by_mistake_is_forgotten(
+    stanch: Stanch, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = ("--data", str(data))
+    silent(stanch("vault", "set", "WORD", *at, stdin=VALUE))
+    silent(stanch("vault", "set", "WORD", *at, stdin=f"{VALUE}-2"))
+    silent(stanch("vault", "set", "OTHER", *at, stdin=f"{VALUE}-3"))
+    assert "2 values" in silent(stanch("vault", "list", *at)).out
+    assert "is in use" in silent(stanch("vault", "forget", "WORD", "--yes", *at), 2).err
+    silent(stanch("vault", "revoke", "WORD", *at))
+    for words, problem in (
+        (("WORD",), "say --yes where nobody can be asked"),
+        (("MISSING", "--yes"), "there is no secret of that name"),
+        ((), "give a NAME or --unreadable"),
+        (("WORD", "--unreadable", "--yes"), "give a NAME or --unreadable"),
+    ):
+        assert problem in silent(stanch("vault", "forget", *words, *at), 2).err
+    assert len(known(data)) == 3
+    ended = silent(stanch("vault", "forget", "WORD", "--yes", *at))
+    assert "looked for no more" in ended.err, "what it means is said"
+    assert ended.out == "WORD is forgotten, with 2 values\n"
+    assert known(data) == [("OTHER", f"{VALUE}-3", True)]
+    assert "every value can be opened" in silent(stanch("vault", "forget", "--unreadable", *at)).out
+
+
+@pytest.mark.parametrize(("typed", "forgets"), [("WORD", True), ("word", False), ("", False), ("yes", False)])
+def test_a_person_types_the_name(monkeypatch: pytest.MonkeyPatch, typed: str, forgets: bool) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal())
+    monkeypatch.setattr("builtins.input", lambda _: typed)
+    if forgets:
+        vault_forget._confirm("WORD", yes=False)
+        return
+    with pytest.raises(BadInput, match="nothing is forgotten"):
+        vault_forget._confirm("WORD", yes=False)
+
+
+def test_values_of_a_lost_key_are_forgotten_and_a_new_key_seals(stanch: Stanch, data: Path) -> None:
+    at = ("--data", str(data))
+    silent(stanch("vault", "set", "A", *at, stdin=VALUE))
+    silent(stanch("vault", "set", "B", *at, stdin=f"{VALUE}-2"))
+    key = data / "vault.key"
+    away = key.rename(data / "away")
+    told = silent(stanch("vault", "forget", "--unreadable", *at), 2)
+    assert "there is no key" in told.err
+    assert "if their key can be had again, stop here" in told.err
+    assert "say --yes" in told.err
+    away.rename(key)
+    assert len(known(data)) == 2, "nothing was removed"
+    key.rename(away)
+    assert "2 rows forgotten" in silent(stanch("vault", "forget", "--unreadable", "--yes", *at)).out
+    assert "the vault is empty" in silent(stanch("vault", "list", *at)).err
+    silent(stanch("vault", "set", "A", *at, stdin=f"{VALUE}-3"))
+    assert known(data) == [("A", f"{VALUE}-3", True)]
+    assert key.read_bytes() != away.read_bytes()
+
+
+def test_only_what_another_key_sealed_is_forgotten_through_a_server(
+    stanch: Stanch, project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "w").mkdir()
+    with served(World(tmp_path / "w")) as world:
+        token = world.client().headers["Authorization"].removeprefix("Bearer ")
+        at = ("--url", world.url, "--token", token)
+        for name in ("A", "B"):
+            silent(stanch("vault", "set", name, *at, stdin=f"{VALUE}-{name}"))
+        world.rows("UPDATE vault_values SET sealed = 's1.000000000000.AAAA' WHERE name = 'A'")
+        ended = silent(stanch("vault", "forget", "--unreadable", "--yes", "--json", *at))
+        assert [one["problem"] for one in ended.json["items"]] == ["its key is gone"]
+        assert [opened(one.value) for one in world.service.vault.entries()] == [f"{VALUE}-B"]
+        silent(stanch("vault", "revoke", "B", *at))
+        assert silent(stanch("vault", "forget", "B", "--yes", "--json", *at)).json == {"name": "B", "forgotten": 1}
 
 
 def test_a_key_of_the_environment_goes_before_the_file(

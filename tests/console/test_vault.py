@@ -6,7 +6,7 @@ import pytest
 
 from stanch.secrets.text import opened
 from tests.console.visitors import Visitor
-from tests.http.served import World
+from tests.http.served import KEY, World
 
 VALUE = "marker-of-the-value-4711"
 
@@ -68,9 +68,25 @@ def test_the_field_of_a_value_shows_and_remembers_nothing(visitor: Visitor) -> N
     assert " value=" not in field
 
 
+def test_a_revoked_secret_is_forgotten_once_its_name_is_typed(world: World, visitor: Visitor) -> None:
+    visitor.send("/console/vault/set", 303, name="WORD", value="completely")
+    assert "is in use" in visitor.send("/console/vault/forget", 409, name="WORD", confirm="WORD")
+    visitor.send("/console/vault/revoke", 303, name="WORD")
+    assert "to have 1 value looked for no more" in visitor.get("/console/vault")
+    assert "type the name once more" in visitor.send("/console/vault/forget", 422, name="WORD", confirm="word")
+    with Visitor(world, KEY) as machine:
+        machine.send("/console/vault/forget", 403, name="WORD", confirm="WORD")
+    assert known(world) == [("WORD", "completely", False)]
+    visitor.send("/console/vault/forget", 303, name="WORD", confirm=" WORD ")
+    assert known(world) == []
+    assert "There is none." in visitor.get("/console/vault")
+    visitor.send("/console/vault/forget", 404, name="WORD", confirm="WORD")
+
+
 def test_a_vault_that_cannot_be_opened_is_told_of(world: World, visitor: Visitor) -> None:
     visitor.send("/console/vault/set", 303, name="A", value=VALUE)
     world.rows("UPDATE vault_values SET sealed = 's1.000000000000.AAAA'")
     text = visitor.get("/console/vault")
     assert "nothing is sent to any model" in text
     assert "its key is gone" in text
+    assert "stanch vault forget --unreadable" in text

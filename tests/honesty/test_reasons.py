@@ -18,7 +18,7 @@ RULE = RuleRef(id=12, group="jobs", place="stanch.toml:6", words="deny read_file
 ENTRY = re.compile(r"^(?:#+|[-*]|\|) *`([a-z_]+)`", re.MULTILINE)
 
 # Keys of a case whose value begins with the code that the case expects.
-CODE_KEYS = frozenset({"because", "code", "reason"})
+CODE_KEYS = frozenset({"because", "code", "reason", "is", "withheld"})
 
 
 def entries(page: str) -> list[str]:

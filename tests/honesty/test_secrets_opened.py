@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 MAY_OPEN = {
+    "stanch.app.tools": "gives those that its caller named to a command",
     "stanch.app.vault": "takes them in",
     "stanch.provenance.envelope": "seals those that an item holds",
     "stanch.surfaces.cli.vault_door": "sends the one that a person has just typed",

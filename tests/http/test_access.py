@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
-from stanch.surfaces.http.access import ASKING, FILTERING
+from stanch.app.permissions import Right, rights_of
+from stanch.surfaces.http.access import ASKING, CONTENT, FILTERING, FORGETTING
 from stanch.values.identity import Principal
-from tests.http.served import AGENTS, BY, CLIENT, KEY, PERSON, WORKFLOW, World
+from tests.http.served import AGENTS, BY, CLIENT, COPILOT, KEY, PERSON, WORKFLOW, World
 
-OPEN = {("GET", "/healthz")}
+OPEN = {("GET", "/healthz"): 200, ("GET", "/links/{token}"): 404}
+"""What needs no token, with what it is answered here."""
 
 
 def routes(world: World) -> list[tuple[str, str]]:
@@ -21,10 +24,12 @@ def routes(world: World) -> list[tuple[str, str]]:
 
 def address(path: str) -> str:
     """A path with something in the place of each parameter."""
-    for name in ("session_id", "project_id", "ticket_id", "job_id", "group_id", "token_id", "call_id", "request_id"):
-        path = path.replace(f"{{{name}}}", "default")
-    path = path.replace("{bypass_id}", "default").replace("{turn_id}", "default")
-    return path.replace("{rule_id}", "1")
+    return re.sub(r"\{\w+\}", "default", path.replace("{rule_id}", "1"))
+
+
+def is_content(path: str) -> bool:
+    """True for routes of stored content."""
+    return any(path == place or path.startswith(f"{place}/") for place in CONTENT)
 
 
 def test_there_are_routes_for_every_noun(world: World) -> None:
@@ -33,6 +38,7 @@ def test_there_are_routes_for_every_noun(world: World) -> None:
     for part in ("sessions", "projects", "tickets", "jobs", "tool-permission-groups", "rules", "tokens", "audit"):
         assert any(part in path for _, path in found), part
     assert {*ASKING, *OPEN} <= set(found)
+    assert all(any(path.startswith(place) for _, path in found) for place in CONTENT)
 
 
 def test_nobody_comes_in_without_a_token(world: World) -> None:
@@ -51,7 +57,7 @@ def test_nobody_comes_in_without_a_token(world: World) -> None:
             request.headers.update(headers)
             reply = client.send(request)
             if (method, path) in OPEN:
-                assert reply.status_code == 200
+                assert reply.status_code == OPEN[method, path]
             else:
                 assert (reply.status_code, reply.headers["www-authenticate"]) == (401, "Bearer"), (method, path)
                 assert reply.headers["content-type"] == "application/problem+json"
@@ -62,9 +68,12 @@ def test_nobody_comes_in_without_a_token(world: World) -> None:
 def test_an_agent_may_ask_and_do_nothing_else(world: World, principal: Principal) -> None:
     client, tried = world.client(principal), 0
     stored = world.dump()
+    uses_content = Right.CONTENT in rights_of(principal)
     for method, path in routes(world):
+        if (method, path) in OPEN or (uses_content and is_content(path)):
+            continue
         reply = client.request(method, address(path), json={} if method != "GET" else None)
-        if (method, path) in OPEN | ASKING | (FILTERING if principal is WORKFLOW else set()):
+        if (method, path) in ASKING | (FILTERING if principal is WORKFLOW else set()):
             assert reply.status_code in ((404, 422) if "{" in path else (200, 422)), (method, path)
         else:
             tried += 1
@@ -77,14 +86,30 @@ def test_an_agent_may_ask_and_do_nothing_else(world: World, principal: Principal
     assert client.get("/api/approval/tools").status_code == 200
 
 
-def test_a_key_may_do_all_but_make_tokens(world: World) -> None:
+@pytest.mark.parametrize("principal", [COPILOT, CLIENT, WORKFLOW], ids=lambda one: one.kind.value)
+def test_stored_content_is_open_to_whoever_is_held_against_a_gate_or_no_model(
+    world: World, principal: Principal
+) -> None:
+    client, tried = world.client(principal), 0
+    for method, path in routes(world):
+        if is_content(path):
+            reply = client.request(method, address(path), json={"unknown": 1} if method != "GET" else None)
+            forbidden = reply.status_code == 403 and reply.json()["type"].endswith(":forbidden")
+            assert not forbidden, (method, path, reply.text)
+            assert principal is not COPILOT or reply.status_code >= 400, "its session is not named"
+            tried += 1
+    assert tried > 20
+
+
+def test_a_key_may_do_all_but_make_tokens_and_forget_secrets(world: World) -> None:
     client = world.client(KEY)
     for method, path in routes(world):
         body: Any = {"unknown": 1} if method in ("POST", "PUT") else None
         if method == "DELETE" or path == "/api/events":  # which does not end
             continue
         reply = client.request(method, address(path), json=body)
-        assert (reply.status_code == 403) is path.startswith("/api/tokens"), (method, path, reply.text)
+        decided = path.startswith("/api/tokens") or (method, path) in FORGETTING
+        assert (reply.status_code == 403) is decided, (method, path, reply.text)
 
 
 def test_tokens_are_made_shown_once_and_revoked(world: World) -> None:

@@ -121,6 +121,60 @@ def test_a_vault_that_cannot_be_opened_is_told_of_without_a_value(world: World) 
     assert [one["name"] for one in world.get("/api/vault")["items"]] == ["A"]
 
 
+def test_a_value_that_was_set_by_mistake_is_forgotten(world: World) -> None:
+    put(world, "WORD", "completely")
+    put(world, "WORD", "completely-other")
+    put(world, "KEPT")
+    path = "/api/vault/WORD/values"
+    assert world.client().delete(f"{path}?confirm=WORD").status_code == 409, "it is in use"
+    world.client().delete("/api/vault/WORD").raise_for_status()
+    assert [one["values"] for one in world.get("/api/vault")["items"]] == [1, 2]
+    for query in ("", "?confirm=", "?confirm=KEPT", "?confirm=word"):
+        reply = world.client().delete(path + query)
+        assert reply.status_code == 422, query
+        assert "completely" not in reply.text
+    told = world.service.projecting.told
+    assert told("it is completely done") == "it is {{WORD}} done"
+    reply = world.client().delete(f"{path}?confirm=WORD")
+    assert (reply.status_code, reply.json()) == (200, {"name": "WORD", "forgotten": 2})
+    assert told("it is completely done") == "it is completely done"
+    assert told(VALUE) == "{{KEPT}}"
+    assert world.client().delete(f"{path}?confirm=WORD").status_code == 404
+    row = world.get("/api/audit?action=vault.forget")["items"][0]
+    assert (row["subject"], row["detail"], row["actor"]) == ("WORD", {"values": 2}, "ada")
+
+
+def test_what_cannot_be_opened_is_forgotten_by_a_person_who_says_how_much(world: World) -> None:
+    for name in ("A", "B", "C"):
+        put(world, name, f"{VALUE}-{name}")
+    assert world.get("/api/vault/unreadable") == {"items": []}
+    assert world.client().post("/api/vault/unreadable/forget", json={"count": 1}).status_code == 409
+    world.rows("UPDATE vault_values SET sealed = 's1.000000000000.AAAA' WHERE name IN ('A', 'B')")
+    world.rows("DELETE FROM vault_values WHERE name = 'A'")
+    found = world.get("/api/vault/unreadable")["items"]
+    assert [(one["table"], one["id"].partition(".")[0], one["problem"]) for one in found] == [
+        ("vault_secrets", "A", "its value is gone"),
+        ("vault_values", "B", "its key is gone"),
+    ]
+    for body, status in (({}, 422), ({"count": 0}, 422), ({"count": MARK}, 422), ({"count": 3}, 409)):
+        reply = world.client().post("/api/vault/unreadable/forget", json=body)
+        assert reply.status_code == status, body
+        assert MARK not in reply.text
+    assert world.post("/api/vault/unreadable/forget", {"count": 2})["items"] == found
+    assert [one.name for one in world.service.vault.entries()] == ["C"]
+    assert world.service.projecting.told(f"{VALUE}-C") == "{{C}}"
+    assert world.get("/api/audit?action=vault.forget_unreadable")["items"][0]["detail"] == {"secrets": 1, "values": 1}
+
+
+def test_a_person_alone_has_something_forgotten(world: World) -> None:
+    put(world, "A")
+    world.client().delete("/api/vault/A").raise_for_status()
+    for who in (KEY, *AGENTS, CLIENT, WORKFLOW):
+        assert world.client(who).delete("/api/vault/A/values?confirm=A").status_code == 403, who
+        assert world.client(who).post("/api/vault/unreadable/forget", json={"count": 1}).status_code == 403, who
+    assert len(world.service.vault.entries()) == 1
+
+
 def test_the_description_has_no_value_in_an_answer(world: World) -> None:
     described = world.client().get("/openapi.json").json()
     schemas = described["components"]["schemas"]

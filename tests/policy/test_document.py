@@ -12,6 +12,7 @@ from stanch.app.loading import open_engine
 from stanch.policy.building import build
 from stanch.policy.document import Policy, parse
 from stanch.policy.places import Places, rule_lines
+from stanch.policy.seeds import ROWS
 from stanch.values.decision import Effect
 from stanch.values.fault import BadInput
 from stanch.values.reason import Code, LayerId
@@ -118,7 +119,7 @@ def test_require_is_another_word_for_ask() -> None:
 
 
 def test_a_file_without_default_has_the_seeded_one_and_one_with_it_replaces_it_whole() -> None:
-    assert len(_policy(HEAD).groups["default"].rules) == 9
+    assert len(_policy(HEAD).groups["default"].rules) == len(ROWS)
     assert _policy(HEAD + "[[groups]]\nid = 'default'\n").groups["default"].rules == ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,18 @@ def test_the_report_shows_names_alone(tmp_path: Path) -> None:
     assert "marker-of" not in page
     assert "claude-second" in page
     assert "{{STRIPE_KEY}}" in page
+
+
+def test_neither_form_of_a_value_is_in_any_report(tmp_path: Path) -> None:
+    encoded = base64.b64encode(f"x{VALUE}".encode()).decode()
+    session = [*SESSION, claude(7, "assistant", use(f"cat /repo/{encoded}/x"), "claude-third")]
+    ended = run(tmp_path, session, "--html", str(tmp_path / "out.html"))
+    page = (tmp_path / "out.html").read_text()
+    told = run(tmp_path, session, "--json").output
+    for said in (page, told, ended.output):
+        assert encoded[4:-4] not in said
+    assert "{{STRIPE_KEY}}" in page
+    assert "{{STRIPE_KEY}}" in told
 
 
 def test_requests_say_which_model_they_were_for(tmp_path: Path) -> None:

@@ -84,6 +84,17 @@ def test_where_the_vault_cannot_be_opened_nothing_is_sent(tmp_path: Path, damage
         assert "marker" not in repr(turn.problem)
 
 
+def test_once_a_person_has_them_forgotten_requests_go_on(tmp_path: Path) -> None:
+    with Holding(tmp_path, [say("ok"), say("ok")]) as world:
+        (tmp_path / "vault.key").unlink()
+        world.restart()
+        assert world.ask("hello").state is TurnState.FAILED
+        found = world.service.vault.unreadable()
+        assert {one.problem for one in found} == {"its key is gone"}
+        assert world.service.vault.forget_unreadable(len(found), by=PERSON) == found
+        assert world.ask("hello").state is TurnState.COMPLETED
+
+
 def test_without_the_key_nothing_is_sent(tmp_path: Path) -> None:
     with Holding(tmp_path, [say("ok")]) as world:
         (tmp_path / "vault.key").unlink()

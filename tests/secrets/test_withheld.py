@@ -147,3 +147,12 @@ def test_many_values_with_one_ending_take_few_steps(engine: Engine) -> None:
     text = "postgres://nobody@db.internal.example:5432/production\n" * 100
     assert known.text(text) is text
     assert known.text("postgres://user0007@db.internal.example:5432/production") == "{{N7}}"
+
+
+@pytest.mark.parametrize("engine", engines(), ids=lambda engine: engine.name)
+def test_what_a_label_takes_to_make_is_not_of_the_budget(engine: Engine) -> None:
+    name = "A_NAME_THAT_IS_LONGER_THAN_THE_TEXT"
+    known = Projector({name: Secret("abcdefgh")}, engine=engine, budget=Budget(size=8, hits=1, steps=64))
+    assert known.text("abcdefgh") == f"{{{{{name}}}}}"
+    with pytest.raises(Withheld):
+        known.text("abcdefgh!")

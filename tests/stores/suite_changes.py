@@ -40,9 +40,11 @@ def changes(store: Store) -> dict[str, Callable[[Actor], Any]]:
     turn, stopped = (store.begin_turn(one, "n1", by=BY).id for one in (running, stopping))
     for due in (DUE, DUE.replace(hour=10)):
         store.claim_job_run(job.id, due, "n1")
-    store.set_vault_secret(
-        "KEPT", scope=SecretScope.WORKSPACE, owner=None, note="", value=("KEPT.1", f"s1.{CANARY}"), by=BY
-    )
+    for name in ("KEPT", "GONE", "LOST"):
+        store.set_vault_secret(
+            name, scope=SecretScope.WORKSPACE, owner=None, note="", value=(f"{name}.1", f"s1.{CANARY}"), by=BY
+        )
+    store.revoke_vault_secret("GONE", by=BY)
     prompt = Message(Role.USER, (Text(CANARY),))
     problem = TurnProblem("failed", CANARY)
     context, text = RunContext(None, (CANARY,)), CANARY
@@ -89,6 +91,8 @@ def changes(store: Store) -> dict[str, Callable[[Actor], Any]]:
         "vault.reseal": lambda by: store.reseal_vault_values(
             {"KEPT.1": (f"s1.{text}", f"s1.{text}.again")}, by=by, detail={"key": "k"}
         ),
+        "vault.forget": lambda by: store.forget_vault_secret("GONE", by=by),
+        "vault.forget_unreadable": lambda by: store.forget_vault_rows((), ("LOST.1",), by=by),
         "vault.revoke": lambda by: store.revoke_vault_secret("KEPT", by=by),
         "event.seen": lambda by: store.append_audit(action="event.seen", subject="s", by=by),
     }

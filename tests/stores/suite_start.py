@@ -19,6 +19,11 @@ from tests.stores.opened import OnAStore
 from tests.stores.places import BY, Place, together
 
 
+def _in_the_schema(name: str | None, kind: str, _: object) -> bool:
+    """False for the tables in which words are looked up: they are another kind of table in each database."""
+    return kind != "table" or not (name or "").startswith("knowledge_words")
+
+
 class Starting(OnAStore):
     def test_a_new_store_has_the_seeded_rules(self, store: Store) -> None:
         assert [group.id for group in store.policy().groups] == ["default"]
@@ -62,7 +67,8 @@ class Starting(OnAStore):
     def test_the_migrations_lead_to_the_schema(self, store: Store, place: Place) -> None:
         engine = engine_for(url_of(place.url))
         with engine.connect() as connection:
-            context = MigrationContext.configure(connection, opts={"version_table": VERSIONS, "compare_type": True})
+            options = {"version_table": VERSIONS, "compare_type": True, "include_name": _in_the_schema}
+            context = MigrationContext.configure(connection, opts=options)
             assert compare_metadata(context, METADATA) == []
         engine.dispose()
 

@@ -132,6 +132,40 @@ class VaultKept(OnAStore):
         assert "sealed-" not in str(raised.value)
         assert place.dump() == before
 
+    def test_a_revoked_secret_can_be_forgotten_with_every_value(self, store: Store, other: Store) -> None:
+        for number, name in enumerate(("A", "A", "B")):
+            put(store, name, number)
+        assert store.count_vault_values(["A", "B", "C"]) == {"A": 2, "B": 1}
+        with pytest.raises(Conflict, match="is in use"):
+            store.forget_vault_secret("A", by=BY)
+        assert len(values(store)) == 3
+        store.revoke_vault_secret("A", by=BY)
+        revision = store.vault_revision()
+        assert store.forget_vault_secret("A", by=BY) == 2
+        assert store.vault_revision() != revision
+        assert values(other) == [("B", "s1.sealed-2", True)]
+        for gone in (store.vault_secret, lambda name: store.forget_vault_secret(name, by=BY)):
+            with pytest.raises(NotFound):
+                gone("A")
+        assert put(store, "A", 7).revoked_at is None, "the name is free again"
+
+    def test_rows_that_stop_everything_can_be_forgotten(self, store: Store, place: Place) -> None:
+        for number, name in enumerate(("A", "A", "B", "C", "D", "E")):
+            put(store, name, number)
+        place.rows("UPDATE vault_values SET sealed = '' WHERE id = 'A.1'")
+        place.rows("UPDATE vault_secrets SET scope = 'all' WHERE name = 'B'")
+        place.rows("DELETE FROM vault_values WHERE id = 'C.3'")
+        place.rows("DELETE FROM vault_secrets WHERE name = 'D'")
+        secrets, rows = store.vault_rows()
+        assert [one.id for one in (*secrets, *rows) if isinstance(one, Broken)] == ["B", "A.1"]
+        before = place.dump()
+        with pytest.raises(Conflict):
+            store.forget_vault_rows(["B", "C"], ["A.1", "D.4", "X.1"], by=BY)
+        assert place.dump() == before
+        store.forget_vault_rows(["B", "C"], ["A.1", "D.4"], by=BY)
+        assert values(store) == [("A", "s1.sealed-0", False), ("E", "s1.sealed-5", True)]
+        assert [one.revoked_at is None for one in store.vault_values()[0]] == [False, True], "A has none in use now"
+
     def test_no_audit_row_holds_a_sealed_text_or_a_note(self, store: Store, place: Place) -> None:
         put(store, "A", 1, note="sealed-note")
         put(store, "A", 2)

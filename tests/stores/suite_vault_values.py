@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from stanch.app.vault import SHORT, SPACED, Vault
+from stanch.app.vault import Vault
+from stanch.app.vault_fields import SHORT, SPACED
 from stanch.secrets.sealing import Key, KeyRing
 from stanch.secrets.text import Secret, opened
 from stanch.storage.store import Store

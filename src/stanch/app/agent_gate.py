@@ -64,7 +64,7 @@ class AgentGate:
         submitted = self._calls.start(call_id, by=_by(session_id))
         if submitted.call.state is not CallState.RUNNING:
             return Started(submitted.call, None)
-        return Started(submitted.call, self._job(submitted))
+        return Started(submitted.call, self.job(submitted))
 
     def end(self, call_id: str, move: Move) -> None:
         """Says that a running call has ended."""
@@ -84,7 +84,8 @@ class AgentGate:
         """Calls `told` after any change of the store."""
         return self._store.watch(lambda _: told(), interval=0.25).stop
 
-    def _job(self, submitted: Submitted) -> Job:
+    def job(self, submitted: Submitted) -> Job:
+        """What a call that is running now is to do, with what it may open."""
         call, decision = submitted.call, submitted.decision
         lineage = self._asking.lineage(call.session_id)
         own = lineage[0].session
@@ -106,6 +107,7 @@ class AgentGate:
             also_reads=reads.paths,
             closed_below=self._closed_below,
             session_id=call.session_id,
+            approved=asked,
         )
 
     def _closed_below(self, directory: str, /) -> tuple[tuple[str, ...], bool]:

@@ -67,7 +67,7 @@ class Agents:
         self._gate = AgentGate(store, live, asking, calls)
         self._settings = AgentSettings(store, live, asking)
         self._inbox = inbox
-        self.sight = TierSight(store, live, projecting)
+        self.sight, self._projecting = TierSight(store, live, projecting), projecting
         self.subagents = Subagents(store, live, asking, sessions=sessions, messages=messages, sight=self.sight)
         self.happenings = Happenings()
         self.on_end: Callable[[TurnRecord], None] = lambda _: None
@@ -174,12 +174,13 @@ class Agents:
         turns = Turns(
             gate=self._gate,
             log=self.messages,
-            keeper=_Keeper(self, self._store),
+            keeper=_Keeper(self, self._store, self._projecting.told),
             settings=self._settings,
             sight=self.sight,
             models=models,
             model_of=lambda model: models.get(model, self._live.policy.providers, os.environ),
             live=self.happenings,
+            tell=self._projecting.told,
         )
         for tool in (*FILE_TOOLS, EXECUTE_CMD):
             turns.add(tool, Described(tool.name, tool.description, tool.parameters))
@@ -193,8 +194,8 @@ class Agents:
 
 
 class _Keeper:
-    def __init__(self, agents: Agents, store: Store) -> None:
-        self._agents, self._store = agents, store
+    def __init__(self, agents: Agents, store: Store, tell: Callable[[str], str]) -> None:
+        self._agents, self._store, self._tell = agents, store, tell
 
     def begin(self, session_id: str, message: Message, by: Actor) -> TurnRecord:
         from stanch.runtime.conversation import closing
@@ -204,7 +205,7 @@ class _Keeper:
         try:
             self._agents.keep_context(session_id)
         except Conflict as why:
-            self.end(turn.id, TurnState.FAILED, TurnProblem("turn_refused", str(why)))
+            self.end(turn.id, TurnState.FAILED, TurnProblem("turn_refused", self._tell(str(why))))
             raise
         return turn
 

@@ -221,11 +221,12 @@ class Asking:
 
 def strictest(line: Sequence[Answered]) -> Answered:
     """The strictest answer of a line of sessions, the earliest of equals."""
-    found = line[0]
-    for one in line[1:]:
-        if one.decision.answer.strength > found.decision.answer.strength:
-            found = one
-    return found
+    return max(line, key=lambda one: one.decision.answer.strength)
+
+
+def strictest_decision(line: Sequence[Decision]) -> Decision:
+    """The strictest decision of a line of sessions, the earliest of equals."""
+    return max(line, key=lambda one: one.answer.strength)
 
 
 def _bypass(record: BypassRecord) -> Bypass:

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from stanch.app.case_admissions import read_admission
 from stanch.app.case_conversations import read_conversation
 from stanch.app.case_records import Act, Because, Calls, Case, CaseFile, Change, Expected, Holds, Judge, Load, Open
 from stanch.app.case_secrets import read_projection, read_secrets
 from stanch.app.case_sends import read_history
 from stanch.app.case_steps import read_steps
+from stanch.app.case_vaults import read_vault
 from stanch.app.case_yaml import Reading, Table, load_table
 from stanch.policy.meant import unknown
 from stanch.values.decision import Effect
@@ -47,10 +49,12 @@ CASE_KEYS = (
     "conversation",
     "history",
     "projection",
+    "admission",
+    "vault",
     "proves",
     *EXPECT_KEYS,
 )
-KINDS = ("call", "grant", "load", "steps", "calls", "conversation", "history", "projection")
+KINDS = ("call", "grant", "load", "steps", "calls", "conversation", "history", "projection", "admission", "vault")
 _BECAUSE = re.compile(
     r"rule (?P<rule>\d+)(?: of (?P<group>.+))?|layer (?P<layer>\w+)|(?P<code>\w+)(?: by (?P<by>\w+))?"
 )
@@ -232,6 +236,12 @@ class _Reader(Reading):
 
     def _projection(self, row: Table) -> Iterator[Act]:
         yield read_projection(self, self.tables(row, "projection"))
+
+    def _admission(self, row: Table) -> Iterator[Act]:
+        yield read_admission(self, self.take(row, "admission", Table, "a table", Table(row.line)))
+
+    def _vault(self, row: Table) -> Iterator[Act]:
+        yield read_vault(self, self.tables(row, "vault"))
 
     def outcome(self, step: Table) -> Expected:
         """What must come of a step with a call: as of a call that is judged, but for the words that `expect` knows."""

@@ -162,7 +162,32 @@ class Projection:
     texts: tuple[Projected, ...]
 
 
-Act = Judge | Load | Change | Open | Holds | Calls | Conversed | History | Projection
+@dataclass(frozen=True, slots=True)
+class Admitting:
+    """Stored content on its way to a model: items, and what is known of them."""
+
+    table: Mapping[str, Any]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class VaultStep:
+    """One thing that is done with the vault, or looked at in it: what (`does`), to what (`name`), and how (`row`)."""
+
+    does: str
+    name: Any
+    row: Mapping[str, Any]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vaulting:
+    """What is done with the vault, step by step, and what is taken out of texts then."""
+
+    steps: tuple[VaultStep, ...]
+
+
+Act = Judge | Load | Change | Open | Holds | Calls | Conversed | History | Projection | Admitting | Vaulting
 
 
 @dataclass(frozen=True, slots=True)

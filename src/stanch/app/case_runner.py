@@ -8,20 +8,39 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from stanch.app import case_calls, case_history, case_projection, case_tags, loading
+from stanch.app import case_admission, case_calls, case_history, case_projection, case_tags, case_vault, loading
+from stanch.app.asking import Kin
 from stanch.app.case_layers import answers_of, bypass_of, layer_of, read_context
 from stanch.app.case_places import Place, home_of
-from stanch.app.case_records import Calls, Case, Change, Conversed, History, Holds, Judge, Load, Open, Projection, Send
+from stanch.app.case_records import (
+    Admitting,
+    Calls,
+    Case,
+    Change,
+    Conversed,
+    History,
+    Holds,
+    Judge,
+    Load,
+    Open,
+    Projection,
+    Send,
+    Vaulting,
+)
 from stanch.app.case_store import engine_of
 from stanch.app.case_told import Mismatch, Told, held, short, told
 from stanch.app.engine import Engine, Session
+from stanch.app.item_rules import ItemRules, Readable, closed_without_path
+from stanch.delivery.admit import MayRead
 from stanch.paths import opening
 from stanch.policy.lint import line_of, lint
+from stanch.tiers.answers import NO_ANSWERS
 from stanch.tiers.history import Redacted
 from stanch.values.call import Stamp
 from stanch.values.fault import BadCall, BadInput, Fault
@@ -85,6 +104,10 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
                     found += door.conversed(place, act)
                 case Projection():
                     found += case_projection.played(case, act)
+                case Vaulting():
+                    found += case_vault.played(case, act)
+                case Admitting():
+                    found += case_admission.played(case, act, lambda: LibraryDoor().may_read(place))
     return found
 
 
@@ -181,6 +204,15 @@ class LibraryDoor:
     def conversed(self, place: Place, act: Conversed) -> list[Mismatch]:  # noqa: ARG002 - its disk is all names
         """What was read, tagged and written."""
         return case_tags.played(act)
+
+    def may_read(self, place: Place) -> MayRead:
+        """What the rules and tiers of the case say of items below its workspace."""
+        session = self._session(place, self._standing_in(place))
+        root, seen = session.engine.policy.workspace, session.seen
+        items = ItemRules(lambda: [Kin("main", session, ())], root, None)
+        closed = [why for one in seen if (why := closed_without_path(one.tier, one.model, NO_ANSWERS)) is not None]
+        readable = Readable(items, closed[0] if closed else None)
+        return lambda path: readable(None if path is None else posixpath.join(root, path))
 
     def _engine(self, place: Place) -> Engine:
         policy, store = place.real(place.policy), place.case.given.get("store")

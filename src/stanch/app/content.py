@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
 
 from pydantic import BaseModel
 
 from stanch.app.asking import Asking
 from stanch.app.calls import Calls
+from stanch.app.content_secrets import ContentSecrets
 from stanch.app.content_writing import Acting, Declared, Said, Unsaid
+from stanch.app.item_rules import ItemRules, Readable, closed_without_path
 from stanch.app.live import Live
 from stanch.app.projecting import Projecting
 from stanch.app.sight import TierSight
 from stanch.app.vault import Vault
 from stanch.content.access import Access, Writing
+from stanch.content.access import Acting as Judging
 from stanch.content.streams import Stream
 from stanch.delivery.admit import ContentRefused, Delivery, MayRead
 from stanch.delivery.gates import RegistryGate
@@ -28,22 +31,21 @@ from stanch.explain.written import reason_json
 from stanch.gate.approval import Move
 from stanch.provenance.registry import Registry
 from stanch.provenance.seals import Seals
-from stanch.provenance.states import WORKSPACE, Entry, Scope
 from stanch.secrets.budget import Withheld
 from stanch.secrets.projection import Projector
 from stanch.storage.blobs import Blobs
 from stanch.storage.content_store import ContentStore
 from stanch.storage.store import Store
 from stanch.tiers.answers import Answers
-from stanch.tiers.history_verdicts import reading
 from stanch.values.approval import CallState
 from stanch.values.decision import Decision, Effect
 from stanch.values.fault import BadFields, Conflict, Fault, NotFound
-from stanch.values.identity import Principal
-from stanch.values.message import Origin
+from stanch.values.identity import Principal, PrincipalKind
 from stanch.values.reason import Code, LayerId, Reason
 from stanch.values.records import Actor
-from stanch.values.vault import SecretScope
+
+_PERSONAL = frozenset({PrincipalKind.USER, PrincipalKind.DELEGATED})
+"""Who is a person, or acts for one; an organization, a key and a program have nothing of their own."""
 
 
 class CallRefused(Fault):
@@ -73,9 +75,13 @@ class Content:
         projecting: Projecting,
     ) -> None:
         self._store, self._blobs, self._live, self._asking, self._calls = store, blobs, live, asking, calls
-        self._sight, self._vault, self._projecting = sight, vault, projecting
+        self._sight, self._projecting = sight, projecting
+        self.secrets = ContentSecrets(vault, projecting)
         self._stores = ContentStore(store)
+        self._stores.notes_as(projecting.noted)
         self.seals = Seals(lambda: vault.ring)
+        self.acting: Judging | None = None
+        """What judges calls and runs tools for operations; None where nothing does."""
 
     def access(
         self,
@@ -83,6 +89,7 @@ class Content:
         by: Actor,
         *,
         session_id: str | None = None,
+        tool: str | None = None,
         declared: Declared | None = None,
         registry: Registry | None = None,
         taints: bool = False,
@@ -92,8 +99,8 @@ class Content:
     ) -> Access:
         """The access of one call. A model's needs its session, and has a registry of its own unless one is given.
 
-        `declared` is what a writer says of itself; a model says nothing of itself that would be believed. Raises
-        `BadFields`, and whatever the vault raises where its values cannot be had.
+        `tool` is the operation's name for rules. `declared` is what a writer says of itself; a model says nothing of
+        itself that would be believed. Raises `BadFields`, and whatever the vault raises where its values cannot be had.
         """
         gate: RegistryGate | None = None
         may_read: MayRead | None = None
@@ -103,27 +110,32 @@ class Content:
                 raise BadFields(("session", "a model's request names its session: send the header 'Stanch-Session'"))
             if declared is not None:
                 raise BadFields(("secrets", "a model does not say which secrets it was given"))
-            gate = RegistryGate(Registry() if registry is None else registry, self._projector, taints=taints, raw=raw)
-            may_read = self._may_read(session_id)
-            writing = Acting(gate, self._vault_entries())
+            gate = RegistryGate(registry or Registry(), self.secrets.projector, taints=taints, raw=raw)
+            may_read = self._may_read(session_id, tool)
+            writing = Acting(gate, self.secrets.entries())
         elif declared is not None:
-            entries = self._vault_entries()
+            entries = self.secrets.entries()
             unknown = [name for name in declared.secrets if name not in {entry.name for entry in entries}]
             if unknown:
                 raise BadFields(("secrets", "the vault holds no secret of a name that is given in 'secrets'"))
             writing = Said(declared, entries)
+
+        def note(reason: str) -> None:
+            self._stores.note_observation(reason, session_id or "", by=by)
+
         return Access(
-            delivery=Delivery(principal, gate, may_read),
+            delivery=Delivery(principal, gate, may_read, note=note),
             stores=self._stores,
             blobs=self._blobs,
             seals=self.seals,
             writing=writing,
             by=by,
             root=self._live.policy.workspace,
-            person=principal.id,
+            person=principal.id if principal.kind in _PERSONAL else None,
             session_id=session_id,
             told=told or (lambda _done, _all: None),
             cancelled=cancelled or threading.Event(),
+            acting=self.acting,
         )
 
     @contextmanager
@@ -150,12 +162,43 @@ class Content:
         started = self._calls.start(call_id, tool=tool, arguments=arguments, by=access.by)
         if started.call.state is not CallState.RUNNING:
             raise CallRefused(started.call.reason, asks=started.call.state is CallState.AWAITING_APPROVAL)
+        self.approved(access, () if started.approval is None else started.approval.asked)
         move = Move.FAIL
         try:
             yield
             move = Move.COMPLETE
+        except ContentRefused as why:
+            # WHY: what was asked for is done; that its result does not go to the model does not undo it.
+            move = Move.COMPLETE if why.saved else Move.FAIL
+            raise
         finally:
             self._ended(call_id, move, access.by)
+
+    def approved(self, access: Access, asks: Sequence[str]) -> None:
+        """Says which asks a person was shown who approved the call of this access: its items need no further yes."""
+        if isinstance(access.delivery.may_read, Readable):
+            access.delivery.may_read.items.approve(asks)
+
+    def clear_up(self, *, alone: bool) -> None:
+        """Removes, in a thread of its own, what processes that are gone have left half-done in tables.
+
+        `alone`: no other process serves the store. Nobody sees any of it meanwhile.
+        """
+        try:
+            if not self._stores.must_clear_tables(alone=alone):
+                return
+        except Fault:
+            return  # WHY: the store is away, and the next import clears up
+
+        def clear() -> None:
+            with suppress(Fault):
+                self._stores.clear_tables(alone=alone)
+
+        threading.Thread(target=clear, name="stanch-tables", daemon=True).start()
+
+    def draft(self) -> BinaryIO:
+        """A file on the disk that keeps content, for bytes that are still coming. Closing it removes it."""
+        return self._blobs.draft()
 
     def told(self, words: str) -> str:
         """Words of an error without a value of the vault. It raises nothing."""
@@ -171,7 +214,7 @@ class Content:
             return result
         gate = access.delivery.gate
         if not isinstance(gate, RegistryGate) or gate.registry.latched is not None:
-            raise ContentRefused(Reason(Code.REGISTRY_LATCHED, LayerId.DELIVERY))
+            raise _unsaid(access, Code.REGISTRY_LATCHED)
         try:
             projector = gate.projector()
             if isinstance(result, Stream):
@@ -180,46 +223,27 @@ class Content:
                 result = result.model_dump(mode="json")
             return projector.text(result) if isinstance(result, str) else projector.structure(result)
         except Withheld as why:
-            raise ContentRefused(Reason(Code.CONTENT_UNSCANNED, LayerId.DELIVERY, detail=why.cause.value)) from None
+            raise _unsaid(access, Code.CONTENT_UNSCANNED, why.cause.value) from None
 
-    def _projector(self, entries: Sequence[Entry]) -> Projector:
-        """One that knows the whole vault, and these entries where they are no part of it any more."""
-        projector = self._projecting.projector()
-        known = set(self._vault_entries()) if entries else set()
-        for entry in entries:
-            if entry not in known:
-                projector = projector.adding(entry.name, entry.secret)
-        return projector
-
-    def _vault_entries(self) -> tuple[Entry, ...]:
-        return tuple(
-            Entry(one.name, Scope(one.owner) if one.scope is SecretScope.USER else WORKSPACE, one.value)
-            for one in self._vault.entries()
-        )
-
-    def _may_read(self, session_id: str) -> MayRead:
-        """What the tier of the session's model says of an item."""
+    def _may_read(self, session_id: str, tool: str | None) -> MayRead:
+        """What the rules say of an item, and the tier of the session's model."""
         session = self._store.get_session(session_id)
+        items = ItemRules(lambda: self._asking.lineage(session_id), self._live.policy.workspace, tool)
         if session.model is None:
-            return lambda _: None
-        tier = self._sight.tiers().of(session.model)
-        read = reading(tier, Answers(self._store.tier_answers(session_id)))
-        model = session.model
-
-        def may_read(path: str | None) -> Reason | None:
-            origin = Origin.ITEM if path is None else Origin.PATH
-            if read(path or "", origin) is Effect.ALLOW:
-                return None
-            detail = f'"{tier.label}" of {model}'
-            return Reason(Code.CONTENT_TIER, LayerId.DELIVERY, subject=path or "an item without a path", detail=detail)
-
-        return may_read
+            return Readable(items)
+        tier, answers = self._sight.tiers().of(session.model), Answers(self._store.tier_answers(session_id))
+        return Readable(items, closed_without_path(tier, session.model, answers))
 
     def _ended(self, call_id: str, move: Move, by: Actor) -> None:
         try:
             self._calls.finish(call_id, move, by=by)
         except Conflict:
             return
+
+
+def _unsaid(access: Access, code: Code, detail: str = "") -> ContentRefused:
+    """Nothing of the result goes to the model, whatever was saved."""
+    return ContentRefused(Reason(code, LayerId.DELIVERY, detail=detail), saved=access.delivery.committed)
 
 
 def _refused(decision: Decision) -> CallRefused:

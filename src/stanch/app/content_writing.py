@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stanch.content.access import Knowing
+from stanch.content.access import Knowing, Pieces
 from stanch.delivery.gates import RegistryGate
 from stanch.provenance.registry import Registry
 from stanch.provenance.states import Cause, Entry, Exact, Provenance, Unknown, merged
@@ -98,7 +98,7 @@ def _occurring(entries: Collection[Entry]) -> Knowing:
 
     def known(value: Any) -> Provenance:
         try:
-            found = projector.found(value) if isinstance(value, (str, bytes)) else projector.found_in(value)
+            found = _found(projector, value)
         except Withheld:
             return Unknown(Cause.OVER_LIMIT)
         exact = {long[place] for place in found}
@@ -106,6 +106,20 @@ def _occurring(entries: Collection[Entry]) -> Knowing:
         return Exact(frozenset(exact | {one for one in short if _is_all_of(one, value)}))
 
     return known if ordered else _always(Exact())
+
+
+def _found(projector: Projector, value: Any) -> frozenset[str]:
+    match value:
+        case str() | bytes():
+            return projector.found(value)
+        case Pieces(chunks):
+            passing = projector.data_stream(bulk=True)
+            for chunk in chunks:
+                passing.feed(chunk)
+            passing.end()
+            return passing.found
+        case _:
+            return projector.found_in(value)
 
 
 def _is_all_of(entry: Entry, value: Any) -> bool:

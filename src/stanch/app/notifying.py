@@ -142,7 +142,7 @@ class Notifier:
         return {
             "request_id": approval.request_id,
             "session_id": approval.session_id,
-            "agent_id": approval.agent_id,
+            "agent_id": self._tell(approval.agent_id),
             "tool": self._tell(approval.tool_name),
             "sentence": self._tell(approval.reason.get("sentence", "")),
             "created_at": approval.created_at.isoformat(),

@@ -19,10 +19,10 @@ class Right(StrEnum):
 
     ASK = "ask"  # what the gate answers to a call, and which tools there are
     READ = "read"  # what is stored: the policy, sessions, projects, the audit log
-    CHANGE = "change"  # what is stored, but for tokens; secrets are set, and never read
+    CHANGE = "change"  # what is stored, but for tokens; secrets are set, and neither read nor forgotten
     FILTER = "filter"  # nothing stored: a conversation that is handed in, for a model
     CONTENT = "content"  # stored content, through operations; a model's are judged, and what it gets is admitted
-    ADMINISTER = "administer"  # tokens
+    ADMINISTER = "administer"  # tokens, and what a person alone decides: that a secret is forgotten
 
 
 _ASKING = frozenset({Right.ASK})
@@ -30,7 +30,7 @@ _USING = _ASKING | {Right.CONTENT}
 
 
 def rights_of(principal: Principal) -> frozenset[Right]:
-    """What the principal may do. A person may do everything; a key everything but make keys."""
+    """What the principal may do. A person may do everything; a key everything but make keys and forget secrets."""
     match principal.kind:
         case PrincipalKind.USER:
             return frozenset(Right)

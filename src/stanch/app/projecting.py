@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from stanch.app.told_records import TellsRecords
 from stanch.app.vault import Vault
 from stanch.secrets.projection import Projector
 from stanch.secrets.text import Secret
 from stanch.values.fault import Fault
 
 WITHHELD = "[withheld: nobody can tell whether it holds a secret]"
+UNOPENED = "[withheld: the vault cannot be opened, so nobody can tell whether it holds a secret]"
 _FORMATTER = logging.Formatter()
 
 
@@ -48,11 +50,29 @@ class Projecting:
 
         WHY by what was known last, where the vault cannot be asked: the error may be just that.
         """
+        return self.records().tell(value)
+
+    def records(self, *, now: bool = True) -> TellsRecords:
+        """What tells of records what may be told, by one look at the vault. It raises nothing.
+
+        `now` False asks no store: then it is what this process knew last, such as every value that was set in it.
+        """
+        if not now:
+            return TellsRecords(self._told)
         try:
             projector = self.projector()
         except Exception:
-            return self._told(value)
-        return _projected(value, projector)
+            return TellsRecords(self._told)
+        return TellsRecords(lambda value: _projected(value, projector))
+
+    def noted(self, value: Any) -> Any:
+        """What an audit row may hold of a value. It asks no store, and raises nothing.
+
+        WHY the value itself where the vault cannot be opened: who did what has to be known then, too. Whoever reads
+        the row is told of it by `records`.
+        """
+        made = self._made
+        return value if made is None else _projected(value, made[1])
 
     def line(self, record: logging.LogRecord) -> None:
         """Takes every value out of a log record: out of its words, and of the exception that it tells of.
@@ -64,10 +84,11 @@ class Projecting:
         except Exception:
             said = WITHHELD
         told = self._told(said)
-        if told != said or said == WITHHELD:
+        lost = told in (WITHHELD, UNOPENED)
+        if told != said or lost:
             # WHY the form where the words are withheld: it is the code's own; what was to be put into it is not.
             form = record.msg if isinstance(record.msg, str) else ""
-            record.msg, record.args = f"{form} {WITHHELD}" if told == WITHHELD and record.args else told, None
+            record.msg, record.args = f"{form} {told}" if lost and record.args else told, None
         if record.exc_info and record.exc_info[0] is not None:
             record.exc_text = self._told(_FORMATTER.formatException(record.exc_info))
             record.exc_info = None
@@ -99,7 +120,7 @@ class Projecting:
 
     def _told(self, value: Any) -> Any:
         made = self._made
-        return _emptied(value) if made is None else _projected(value, made[1])
+        return _emptied(value, UNOPENED) if made is None else _projected(value, made[1])
 
     def prepare(self) -> None:
         """Makes the projector, so that what is told without asking the store knows every value of now. Raises nothing.
@@ -131,13 +152,13 @@ def _projected(value: Any, projector: Projector) -> Any:
     try:
         return projector.text(value) if isinstance(value, str) else projector.structure(value)
     except Exception:
-        return _emptied(value)
+        return _emptied(value, WITHHELD)
 
 
-def _emptied(value: Any) -> Any:
-    """The shape of a value without its texts."""
+def _emptied(value: Any, word: str) -> Any:
+    """The shape of a value with the word in place of its texts."""
     if isinstance(value, str):
-        return WITHHELD
+        return word
     if isinstance(value, dict):
-        return {key: _emptied(one) for key, one in value.items()}
-    return [_emptied(one) for one in value] if isinstance(value, (list, tuple)) else value
+        return {key: _emptied(one, word) for key, one in value.items()}
+    return [_emptied(one, word) for one in value] if isinstance(value, (list, tuple)) else value

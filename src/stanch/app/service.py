@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from stanch.app.agent_gate import AgentGate
 from stanch.app.agents import Agents
 from stanch.app.approving import Approving
 from stanch.app.asking import Answered, Asking, Described
@@ -30,6 +31,7 @@ from stanch.app.messages import Messages
 from stanch.app.node import Node
 from stanch.app.notifying import Notifier
 from stanch.app.overview import Overview
+from stanch.app.performing import Performing
 from stanch.app.policy_groups import PolicyGroups
 from stanch.app.projecting import Projecting
 from stanch.app.projects import Projects
@@ -41,6 +43,7 @@ from stanch.app.sessions import Sessions
 from stanch.app.switching import Switching
 from stanch.app.tier_tree import TierTree
 from stanch.app.tokens import Tokens
+from stanch.app.tools import Tools
 from stanch.app.turn_log import TurnLog
 from stanch.app.turns import Turn, Turns
 from stanch.app.vault import Vault
@@ -59,7 +62,8 @@ class Service:
     `groups`, `sessions`, `messages`, `turn_log`, `projects`, `jobs`, `job_runs`, `tokens`, `audit`, `vault`, `calls`,
     `approving`, `bypasses`, `inbox` and `events` are its parts, one for each noun. `runner` runs calls in this process,
     `agents` drives agents in it, `node` is the process, and `notifier` tells others of new requests once it is started.
-    `projecting` takes the vault's values out of what leaves.
+    `projecting` takes the vault's values out of what leaves. `tools` are those that run outside of a conversation, and
+    take a program's own.
     """
 
     def __init__(
@@ -75,6 +79,7 @@ class Service:
         self._store, self._live, self.node = store, live, node
         self.vault = vault if vault is not None else Vault(store, None)
         self.projecting = Projecting(self.vault)
+        store.notes_as(self.projecting.noted)
         turns, contexts = Turns(), Contexts(store, live)
         self._asking = Asking(store, live, contexts, turns)
         self.turns = turns
@@ -117,6 +122,16 @@ class Service:
             projecting=self.projecting,
         )
         self.agents.content = self.content
+        self.tools = Tools()
+        self.content.acting = Performing(
+            store,
+            self.content,
+            calls=self.calls,
+            gate=AgentGate(store, live, self._asking, self.calls),
+            tools=self.tools,
+            vault=self.vault,
+            node=node.id,
+        )
         self.switching = Switching(store, self.sessions, self.messages, self.agents.sight, self.proxy.conversation)
         self.tier_tree = TierTree(live, self.agents.sight)
         self.scheduler = Scheduler(
@@ -164,6 +179,7 @@ class Service:
         service.projecting.prepare()
         try:
             service.node.start()
+            service.content.clear_up(alone=alone)
         except StoreUnreadable:
             # WHY not raised: a service whose store is away answers all the same, and the node's beat goes on trying.
             service.node.go_on()

@@ -91,7 +91,7 @@ class Stamper:
         if len(raw) > MOST_TARGETS:
             raise BadCall(f"a call that names more than {MOST_TARGETS:,} targets")
         written = {target.path for target in raw if target.cls is _WRITE}
-        stamps: dict[tuple[str, bool], list[Stamp]] = {}
+        stamps: dict[tuple[str, bool, bool], list[Stamp]] = {}
         effects: list[CallEffect] = []
         runs = any(target.cls is _EXECUTE and target.code is None for target in raw)
         places = (self._canonicaliser.stamp(base, "/"),) if runs else ()
@@ -103,7 +103,7 @@ class Stamper:
                 effect = CallEffect(target.cls, target.argument, None, None, target.subject)
                 effects.append(effect._replace(places=places) if target.cls is _EXECUTE else effect)
                 continue
-            known = (target.path, target.root)
+            known = (target.path, target.root, target.item)
             if known not in stamps:
                 stamps[known] = self._readings(target, tool, base, write=target.path in written)
             reaching = target.recursive and not tool.builtin

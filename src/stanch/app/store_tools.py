@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from stanch.app.content import Content
+from stanch.content import archives, file_searching, file_texts, file_writing, files, links  # noqa: F401 - operations
+from stanch.content import knowledge, knowledge_chunks, knowledge_export, knowledge_writing  # noqa: F401 - operations
 from stanch.content.streams import Stream
 from stanch.delivery.admit import Admission, ContentRefused
 from stanch.delivery.operation import OPERATIONS, Operation
@@ -20,7 +23,7 @@ from stanch.explain.sentences import sentence
 from stanch.runtime.cutting import cut_tagged
 from stanch.runtime.tool import Builtin, Job, Output
 from stanch.values.fault import Fault
-from stanch.values.identity import Principal
+from stanch.values.identity import COPILOT_SERVICE, Principal
 from stanch.values.message import Origin, SourceTag
 from stanch.values.records import Actor
 
@@ -54,17 +57,17 @@ class _Running:
             asked = operation.arguments.model_validate_json(json.dumps(dict(job.arguments)))
         except ValidationError as why:
             return Output(_unusable(why), failed=True)
+        # WHY: whoever a session names, a model acts in it, and what it gets is classified.
+        acting = replace(self._principal_of(job.session_id), service_id=COPILOT_SERVICE)
         access = self._content.access(
-            self._principal_of(job.session_id),
-            Actor(job.session_id, SURFACE),
-            session_id=job.session_id,
-            cancelled=job.cancelled,
+            acting, Actor(job.session_id, SURFACE), session_id=job.session_id, tool=job.tool, cancelled=job.cancelled
         )
+        self._content.approved(access, job.approved)
         try:
             given = self._content.leaving(access, operation(access, asked))
         except ContentRefused as why:
             saved = " What was to be changed is saved." if why.saved else ""
-            return Output(f"{sentence(why.reason)}.{saved}", failed=not why.saved)
+            return Output(self._content.told(f"{sentence(why.reason)}.{saved}"), failed=not why.saved)
         except Fault as why:
             return Output(self._content.told(str(why)), failed=True)
         if isinstance(given, Stream):

@@ -1,33 +1,29 @@
 """The vault: named secrets, set, revoked and sealed anew, and never listed with a value.
 
-Settles what a secret may be called and hold, what is said of one, and that of all values none is skipped. Does not
-settle how one is sealed (`secrets.sealing`) nor where it is taken out (`app.projecting`).
+Settles what is said of a secret, that of all values none is skipped, and that a person alone has one forgotten. Does
+not settle what a secret may hold (`app.vault_fields`), how it is sealed (`secrets.sealing`) nor where it is taken out
+(`app.projecting`).
 INVARIANT: no record, error, audit row or answer holds a value; an `Entry` alone does, as a `Secret`.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from stanch.secrets.sealing import KeyRing, Place, Unopened
+from stanch.app.vault_fields import check, warnings
+from stanch.app.vault_opening import TABLE, Opening, place_of
+from stanch.secrets.sealing import KeyRing
 from stanch.secrets.text import Secret, opened
 from stanch.storage.store import Store
-from stanch.values.fault import BadFields, BadInput, BrokenRow, NotFound
+from stanch.values.fault import BadInput, BrokenRow, Conflict, NotFound
 from stanch.values.records import Actor, Broken, Page
-from stanch.values.vault import LONGEST_NAME, NAME, SealedRecord, SecretRecord, SecretScope
+from stanch.values.vault import SealedRecord, SecretRecord, SecretScope
 
-SHORTEST = 8
-"""Characters below which a value is taken out of nothing: it would stand in too much that is none."""
-LONGEST = 65_536
-LONGEST_NOTE = 2_000
-LONGEST_OWNER = 512
 BATCH = 200
-SHORT = f"the value has fewer than {SHORTEST} characters: it is replaced in no text"
-SPACED = "the value begins or ends with white space, which is part of it: without that, nobody recognises it"
-TABLE, COLUMN = "vault_values", "sealed"
+SECRETS = "vault_secrets"
 
 
 class NoSecret(NotFound):
@@ -56,6 +52,14 @@ class Kept(NamedTuple):
     warnings: tuple[str, ...]
 
 
+class Unreadable(NamedTuple):
+    """A row of the vault that cannot be read or opened, and why. It says nothing of a value."""
+
+    table: str
+    id: str
+    problem: str
+
+
 class Vault:
     """What is done with the vault. Safe to use from any thread; every method blocks."""
 
@@ -64,21 +68,21 @@ class Vault:
 
         `reread` gives the keys as they are now, for a key that was added meanwhile.
         """
-        self._store, self._ring, self._reread = store, ring, reread
+        self._store, self._opening = store, Opening(ring, reread)
         self._listeners: list[Callable[[], None]] = []
 
     @property
     def key(self) -> str | None:
         """The id of the key that seals; None where there is none. It says nothing of the key."""
-        return None if self._ring is None else self._ring.current
+        return None if self.ring is None else self.ring.current
 
     @property
     def ring(self) -> KeyRing | None:
         """The keys that seal what is kept beside stored content; None where there are none."""
-        return self._ring
+        return self._opening.ring
 
     def on_change(self, listener: Callable[[], None]) -> None:
-        """Calls the listener after each value that was set through this object, before whoever set it goes on."""
+        """Calls the listener after each value that was set or forgotten here, before whoever did that goes on."""
         self._listeners.append(listener)
 
     def set(
@@ -96,21 +100,20 @@ class Vault:
         `note` None keeps the note that it has. Raises `BadFields`, and `BadInput` where there is no key.
         """
         text = opened(value)
-        _check(name, text, note, owner, scope)
+        check(name, text, note, owner, scope)
         ring = self._needed()
         known = self._known(name)
         if note is None:
             note = known.note if known is not None else ""
         row_id = f"{name}.{secrets.token_hex(12)}"
-        fresh = row_id, ring.seal(value, Place(TABLE, row_id, COLUMN))
+        fresh = row_id, ring.seal(value, place_of(row_id))
         # WHY not always: who sets the same value every hour would fill the vault with it.
         keeps = known is not None and known.revoked_at is None and self._is_current(name, text)
         record = self._store.set_vault_secret(
             name, scope=scope, owner=owner, note=note, value=None if keeps else fresh, by=by
         )
-        for listener in self._listeners:
-            listener()
-        return Kept(record, _warnings(text))
+        self._changed()
+        return Kept(record, warnings(text))
 
     def revoke(self, name: str, *, by: Actor) -> SecretRecord:
         """The secret, revoked: used no more, and taken out all the same. Raises `NotFound` and `Conflict`."""
@@ -118,6 +121,53 @@ class Vault:
             return self._store.revoke_vault_secret(name, by=by)
         except NotFound:
             raise NoSecret from None
+
+    def forget(self, name: str, *, by: Actor) -> int:
+        """Removes a revoked secret with every value that it had, which are looked for no more; returns how many.
+
+        For a value that was set by mistake, such as a common word. Raises `NotFound`, and `Conflict` where the secret
+        is not revoked.
+        """
+        try:
+            count = self._store.forget_vault_secret(name, by=by)
+        except NotFound:
+            raise NoSecret from None
+        self._changed()
+        return count
+
+    def unreadable(self) -> tuple[Unreadable, ...]:
+        """What stops every send: each value that cannot be opened, and each row that cannot be read. It is read anew.
+
+        Raises `StoreUnreadable`.
+        """
+        self._opening.read_again()
+        records, values = self._store.vault_rows()
+        known = {one.name for one in records if isinstance(one, SecretRecord)}
+        having = {one.name for one in values if isinstance(one, SealedRecord)}
+        found = [Unreadable(one.table, one.id, one.problem) for one in (*records, *values) if isinstance(one, Broken)]
+        found += [Unreadable(SECRETS, name, "its value is gone") for name in sorted(known - having)]
+        for one in values:
+            if isinstance(one, SealedRecord):
+                why = self._opening.problem(one) if one.name in known else "its secret is gone"
+                found += [] if why is None else [Unreadable(TABLE, one.id, why)]
+        return tuple(found)
+
+    def forget_unreadable(self, count: int, *, by: Actor) -> tuple[Unreadable, ...]:
+        """Removes the rows that `unreadable` gives, and returns them: whatever they held is looked for no more.
+
+        `count` is how many the person was told of. Raises `Conflict`, and removes nothing, where there are others now.
+        """
+        found = self.unreadable()
+        if len(found) != count or not found:
+            raise Conflict(f"{len(found):,} rows cannot be opened by now; look at them again")
+        secrets = [one.id for one in found if one.table == SECRETS]
+        self._store.forget_vault_rows(secrets, [one.id for one in found if one.table == TABLE], by=by)
+        self._changed()
+        return found
+
+    def counts(self, names: Collection[str]) -> dict[str, int]:
+        """How many values each of these secrets has and had, which is what `forget` would remove."""
+        return self._store.count_vault_values(names)
 
     def names(self, *, limit: int = 50, cursor: str | None = None) -> Page[SecretRecord | Broken]:
         """A page of secrets, by name; never a value."""
@@ -137,7 +187,7 @@ class Vault:
         """
         records, values = self._store.vault_values()
         about = {record.name: record for record in records}
-        found = self._opened(values)
+        found = self._opening.all(values)
         return tuple(
             Entry(one.name, value, about[one.name].scope, about[one.name].owner, one.ended_at is None)
             for one, value in zip(values, found, strict=True)
@@ -161,48 +211,28 @@ class Vault:
         The keys are read again before. `progress` is told how many of how many are done. What was done stays done
         where it fails. Raises `BrokenRow` where a value cannot be opened, before anything is changed, and `BadInput`.
         """
-        if self._reread is not None:
-            self._ring = self._reread()
+        self._opening.reread()
         ring = self._needed()
         rows = self._store.vault_values()[1]
-        opened_rows = zip(rows, self._opened(rows), strict=True)
+        opened_rows = zip(rows, self._opening.all(rows), strict=True)
         stale = [(one, value) for one, value in opened_rows if not ring.is_current(one.sealed)]
         done = 0
         for at in range(0, len(stale), BATCH):
             part = stale[at : at + BATCH]
-            fresh = {one.id: (one.sealed, ring.seal(value, _place(one))) for one, value in part}
+            fresh = {one.id: (one.sealed, ring.seal(value, place_of(one.id))) for one, value in part}
             done += self._store.reseal_vault_values(fresh, by=by, detail={"key": ring.current})
             if progress is not None:
                 progress(min(at + BATCH, len(stale)), len(stale))
         return done
 
-    def _opened(self, values: Sequence[SealedRecord]) -> list[Secret]:
-        """The value of each. Raises `BrokenRow` for the first that cannot be opened."""
-        try:
-            return [_open(self._ring, one) for one in values]
-        except _KeyGone as gone:
-            # WHY again: another node may have sealed it with a key that was added since this one read them.
-            if not self._read_again():
-                raise gone.row from None
-        try:
-            return [_open(self._ring, one) for one in values]
-        except _KeyGone as gone:
-            raise gone.row from None
-
-    def _read_again(self) -> bool:
-        """True where there are keys to be had anew."""
-        if self._reread is None:
-            return False
-        try:
-            self._ring = self._reread()
-        except BadInput:
-            return False
-        return True
+    def _changed(self) -> None:
+        for listener in self._listeners:
+            listener()
 
     def _needed(self) -> KeyRing:
-        if self._ring is None:
+        if self.ring is None:
             raise BadInput("there is no key to seal a secret with; give one with --key-file or STANCH_KEY")
-        return self._ring
+        return self.ring
 
     def _known(self, name: str) -> SecretRecord | None:
         try:
@@ -214,75 +244,6 @@ class Vault:
         """True where the secret has this very value. WHY: who sets it every hour would fill the vault with it."""
         try:
             values = [one for one in self._store.vault_values()[1] if one.name == name and one.ended_at is None]
-            return len(values) == 1 and opened(*self._opened(values)) == text
+            return len(values) == 1 and opened(*self._opening.all(values)) == text
         except (BrokenRow, BadInput):
             return False
-
-
-class _KeyGone(Exception):
-    """A value is sealed with a key that is not there. `row` is how that is told."""
-
-    def __init__(self, row: BrokenRow) -> None:
-        self.row = row
-        super().__init__()
-
-
-def _open(ring: KeyRing | None, one: SealedRecord) -> Secret:
-    """The value. Raises `_KeyGone` and `BrokenRow`."""
-    if ring is None:
-        raise _KeyGone(BrokenRow(TABLE, one.id, "there is no key"))
-    try:
-        return ring.open(one.sealed, _place(one))
-    except Unopened as why:
-        told = BrokenRow(TABLE, one.id, str(why))
-        raise (_KeyGone(told) if why.key_gone else told) from None
-
-
-def _place(one: SealedRecord) -> Place:
-    return Place(TABLE, one.id, COLUMN)
-
-
-def _warnings(text: str) -> tuple[str, ...]:
-    said = [SHORT] if len(text) < SHORTEST else []
-    return (*said, SPACED) if text != text.strip() else tuple(said)
-
-
-def _check(name: str, text: str, note: str | None, owner: str | None, scope: SecretScope) -> None:
-    """Raises `BadFields`, whose messages hold nothing of what was given."""
-    wrong: list[tuple[str, str]] = []
-    if type(name) is not str or NAME.fullmatch(name) is None:
-        wrong.append(
-            (
-                "name",
-                "'name' must begin with a letter or '_', and hold letters, digits and '_' only, "
-                f"{LONGEST_NAME} characters at most",
-            )
-        )
-    elif len(text) >= SHORTEST and text in name:
-        wrong.append(("name", "'name' holds the value; it is shown to people"))
-    if len(text) > LONGEST:
-        wrong.append(("value", f"'value' is longer than {LONGEST:,} characters"))
-    elif not text.strip():
-        wrong.append(("value", "'value' holds nothing but space"))
-    elif not _is_text(text):
-        wrong.append(("value", "'value' holds a NUL, or what is no Unicode text"))
-    for field, said, longest in (("note", note, LONGEST_NOTE), ("owner", owner, LONGEST_OWNER)):
-        if said is None:
-            continue
-        if len(said) > longest or not _is_text(said):
-            wrong.append((field, f"'{field}' must be text of at most {longest:,} characters"))
-        elif len(text) >= SHORTEST and text in said:
-            wrong.append((field, f"'{field}' holds the value; it is shown to people"))
-    if owner == "":
-        wrong.append(("owner", "'owner' is empty"))
-    if scope is SecretScope.USER and owner is None:
-        wrong.append(("owner", "'owner' is needed: whose secret it is"))
-    if wrong:
-        raise BadFields(*wrong)
-
-
-def _is_text(text: str) -> bool:
-    try:
-        return "\0" not in text and bool(text.encode()) | (text == "")
-    except UnicodeEncodeError:
-        return False

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import posixpath
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from stanch.content.acting import Does, Judged, Performed
 from stanch.delivery.admit import Delivery
 from stanch.provenance.seals import Seals
 from stanch.provenance.states import Provenance
@@ -20,8 +21,16 @@ from stanch.storage.content_store import ContentStore
 from stanch.values.fault import BadFields
 from stanch.values.records import Actor
 
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Bytes that come block by block, since they may be more than fit into the memory."""
+
+    chunks: Iterator[bytes] = field(repr=False)
+
+
 Knowing = Callable[[Any], Provenance]
-"""Says what is known of a value (JSON-like, text or bytes) that is written."""
+"""Says what is known of a value (JSON-like, text, bytes or `Pieces`) that is written."""
 LONGEST_PATH = 1_024
 
 
@@ -30,6 +39,51 @@ class Writing(Protocol):
 
     def over(self, sources: Sequence[Provenance] = ()) -> Knowing:
         """For values that are made of these sources, besides what the caller brings along. Raises nothing later."""
+
+
+class Acting(Protocol):
+    """Judges calls of sessions, and runs tools. Every method blocks."""
+
+    @property
+    def node(self) -> str:
+        """The id of this process."""
+
+    def session_for(self, access: Access, session_id: str | None) -> str | None:
+        """The session that this caller acts in, None for none: a model always in its own.
+
+        Raises `NotFound` for one that it may not act in, and `BadFields` where a model names another one than its own.
+        """
+
+    def does(self, tool: str) -> Does:
+        """Whether the tool is done here."""
+
+    def check_secrets(self, access: Access, tool: str, names: Sequence[str]) -> None:
+        """Raises `BadFields` and `NotFound` where the tool cannot be given the values of these secrets."""
+
+    def submit(self, access: Access, session_id: str, tool: str, arguments: Mapping[str, Any]) -> Judged:
+        """A new call of the session, judged and kept. Raises `BadCall` and `Conflict`."""
+
+    def look(self, session_id: str, call_id: str, tool: str, arguments: Mapping[str, Any]) -> Judged:
+        """A call that was submitted before. One of another session, tool or arguments is refused."""
+
+    def perform(
+        self,
+        access: Access,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        session_id: str | None,
+        call: Judged | None,
+        sources: Sequence[Provenance] = (),
+        instead: Callable[[], Performed] | None = None,
+        secrets: Sequence[str] = (),
+    ) -> Performed | Judged:
+        """What came of the tool, once; where its call may not start by now, that call as it stands.
+
+        `sources` are what is known of the arguments. `instead` gives what came of it elsewhere, for a tool
+        that nothing here does. `secrets` are names of the vault whose values a command gets as variables of its own.
+        Raises what `check_secrets` raises, before anything runs.
+        """
 
 
 def _unheard(_done: int, _all: int | None) -> None:
@@ -43,6 +97,7 @@ class Access:
     `person` is the id of whom the caller is or acts for, None for one who is nobody's. `root` is the canonical path of
     the workspace: an item at the path `a/b` lies at `root/a/b` for rules and tiers. `told` is called with how much of a
     long operation is done, and of how much where that is known. `cancelled` is set where nobody waits any more.
+    `acting` judges calls and runs tools, None where nothing does.
     """
 
     delivery: Delivery
@@ -56,6 +111,7 @@ class Access:
     session_id: str | None = None
     told: Callable[[int, int | None], None] = _unheard
     cancelled: threading.Event = field(default_factory=threading.Event)
+    acting: Acting | None = None
 
     def sees(self, owner: str | None) -> bool:
         """True for an item of the workspace, and for one that belongs to whom the caller is or acts for.
@@ -75,10 +131,11 @@ def item_path(written: str) -> str:
     Raises `BadFields` for one that is empty, too long, or has parts such as `..`.
     """
     parts = [part for part in written.split("/") if part]
-    bad = not parts or len(written) > LONGEST_PATH or any(part in (".", "..") for part in parts)
-    if bad or any(ord(letter) < 32 or letter in "\\\x7f" for letter in written):
+    bad = not parts or any(part in (".", "..") for part in parts)
+    bad = bad or len(written.encode("utf-8", "surrogatepass")) > LONGEST_PATH
+    if bad or any(ord(letter) < 32 or letter in "\\\x7f" or "\ud800" <= letter <= "\udfff" for letter in written):
         raise BadFields(
-            ("path", f"'path' must name an item, such as notes/plan.md: up to {LONGEST_PATH:,} characters, no '..'")
+            ("path", f"'path' must name an item, such as notes/plan.md: up to {LONGEST_PATH:,} bytes, no '..'")
         )
     return "/".join(parts)
 

@@ -20,7 +20,9 @@ from stanch.values.identity import Principal
 from stanch.values.reason import Code, LayerId, Reason
 
 MayRead = Callable[[str | None], Reason | None]
-"""What the trust tier of the asking model says of an item's path, None for one without; None where it says nothing."""
+"""Why the asking model may not read an item at this path, None for one without a path; None where it may."""
+Note = Callable[[str], None]
+"""Keeps, in the audit log, why something was read that nobody classified. It raises where it cannot."""
 
 
 class ContentRefused(Fault):
@@ -60,15 +62,26 @@ class Delivery:
 
     `gate` is the surface's, None where it has installed none: then a copilot principal is given nothing. `settled` are
     the admissions so far, in order. `unrecorded` are items that passed although nobody recorded what they carry.
+    `passed` takes the items that are given to somebody who is not classified, for whoever writes the result down again;
+    None where nobody does. `committed`: what was asked for is saved, whatever becomes of its result.
     """
 
-    def __init__(self, principal: Principal, gate: Gate | None = None, may_read: MayRead | None = None) -> None:
-        self.principal, self.gate, self._may_read = principal, gate, may_read
+    def __init__(
+        self,
+        principal: Principal,
+        gate: Gate | None = None,
+        may_read: MayRead | None = None,
+        *,
+        note: Note | None = None,
+    ) -> None:
+        self.principal, self.gate, self.may_read, self.note = principal, gate, may_read, note
         self.accounted = False
         self.deferred: ContentRefused | None = None
+        self.committed = False
         self.settled: list[Admission] = []
         self.unrecorded: list[Source] = []
         self.observed: list[str] = []
+        self.passed: list[Source] | None = None
 
     @property
     def classified(self) -> bool:
@@ -84,7 +97,7 @@ class Delivery:
     def _refusal(self, source: Source) -> Reason | None:
         if self.gate is None:
             return refusal(source, Code.CONTENT_UNACCOUNTED, "no gate stands before this model")
-        if self._may_read is not None and (closed := self._may_read(source.path)) is not None:
+        if self.may_read is not None and (closed := self.may_read(source.path)) is not None:
             return closed
         provenance = source.provenance()
         reason = self.gate.admit(source, provenance)
@@ -97,6 +110,8 @@ def admit_content(delivery: Delivery, sources: Sequence[Source]) -> tuple[Admiss
     """An admission for each source, in order. No source at all says that this call gives no stored content."""
     delivery.accounted = True
     if not delivery.classified:
+        if delivery.passed is not None:
+            delivery.passed.extend(sources)
         return tuple(map(Admission, sources))
     return tuple(map(delivery._admit, sources))
 
@@ -115,6 +130,7 @@ def admit_written_content(delivery: Delivery, sources: Sequence[Source], *, save
     A refusal, or a gate that fails, does not undo the write: the operation goes on with its effects, and is answered
     with the refusal when it is done. `saved` is false for a result that is settled without having saved anything.
     """
+    delivery.committed = delivery.committed or saved
     try:
         refused = next((one.refusal for one in admit_content(delivery, sources) if one.refusal is not None), None)
     except Exception as why:  # whatever a gate fails with, the write stands
@@ -143,9 +159,14 @@ def redact_before_cutting(delivery: Delivery, text: str, window: Window) -> str:
 def observe_content_outside_model(delivery: Delivery, reason: str) -> None:
     """Says that what is read now never reaches the model, and why: the preview of a person's own edit, for one.
 
-    Nothing is classified. The reason is audited.
+    Nothing is classified. For a model the reason is audited before anything is read, and where it cannot be, this
+    raises `ContentRefused`, or what the audit log raises.
     """
     if not reason.strip():
         raise ValueError("whoever reads content outside of the model says why")
+    if delivery.classified:
+        if delivery.note is None:
+            raise ContentRefused(Reason(Code.CONTENT_UNACCOUNTED, LayerId.DELIVERY))
+        delivery.note(reason)
     delivery.accounted = True
     delivery.observed.append(reason)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from stanch.delivery.source import Derived, Excerpt, Opaque, Source
+from stanch.delivery.source import Derived, Excerpt, Kind, Opaque, Source
 from stanch.provenance.registry import Refused, Registry
 from stanch.provenance.states import CLEAN, Entry, Exact, Provenance, Unknown
 from stanch.secrets.budget import Withheld
@@ -58,7 +58,7 @@ class RegistryGate:
             return refusal(source, Code.CONTENT_UNSCANNED, why.cause.value)
         if isinstance(imported, Reason):
             return imported
-        refused = self.registry.admit(imported, cell=source.whole, taints=self._taints)
+        refused = self.registry.admit(imported, cell=source.whole, taints=self._taints and source.kind is not Kind.LINK)
         return None if refused is None else _refused(source, refused, provenance)
 
     def projector(self) -> Projector:
@@ -70,7 +70,7 @@ class RegistryGate:
         if not isinstance(provenance, Exact) or not provenance.entries:
             return provenance
         match source.view:
-            case Opaque() if not self._raw:
+            case Opaque() if not self._raw or source.kind is Kind.LINK:
                 return refusal(source, Code.CONTENT_OPAQUE, _names(provenance))
             case Excerpt():
                 return refusal(source, Code.CONTENT_CUT, _names(provenance))

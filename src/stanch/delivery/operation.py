@@ -109,17 +109,30 @@ def operation(
 
     Raises `Undeclared` for one that a model may use and that does not say what it delivers.
     """
-    if tool is not None and content_delivery is None:
-        raise Undeclared(f"the operation {name} does not declare its content_delivery: 'sourced' or 'none'")
     if name in _ALL:
         raise ValueError(f"there already is an operation {name}")
 
     def made(run: Callable[[C, A], R]) -> Operation[C, A, R]:
-        does = " ".join((run.__doc__ or "").split())
-        if not does:
-            raise Undeclared(f"the operation {name} does not say what it does")
-        found = Operation(name, does, arguments, run, tool, content_delivery, in_chat)
+        found = made_of(name, arguments, run, tool=tool, content_delivery=content_delivery, in_chat=in_chat)
         _ALL[name] = found
         return found
 
     return made
+
+
+def made_of(
+    name: str,
+    arguments: type[A],
+    run: Callable[[C, A], R],
+    *,
+    tool: str | None = None,
+    content_delivery: ContentDelivery | None = None,
+    in_chat: bool = True,
+) -> Operation[C, A, R]:
+    """The operation that a function is, which stands in no list. Raises `Undeclared` as `operation` does."""
+    if tool is not None and content_delivery is None:
+        raise Undeclared(f"the operation {name} does not declare its content_delivery: 'sourced' or 'none'")
+    does = " ".join((run.__doc__ or "").split())
+    if not does:
+        raise Undeclared(f"the operation {name} does not say what it does")
+    return Operation(name, does, arguments, run, tool, content_delivery, in_chat)

@@ -174,6 +174,10 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "The trust tier of the model does not let it read what lies at this path, or items without one.",
             "Change a cell of the tier, answer its question, or use a model of another tier.",
         ),
+        Code.CONTENT_ASKS: (
+            "A search or a list came to an item about which a rule has a person asked, each time.",
+            "Ask for this item alone: then a person is asked.",
+        ),
         Code.CONTENT_UNSCANNED: (
             "The search for secrets did not come to its end: a budget was spent, or an engine failed.",
             "Ask for less at once. Nothing passes unscanned.",

@@ -50,6 +50,7 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
         Code.CONTENT_OPAQUE: "Withheld because it carries secrets that cannot be taken out of it ({detail}): {subject}",
         Code.CONTENT_CUT: "Withheld because it was cut, and carries secrets ({detail}): {subject}",
         Code.CONTENT_TIER: "Withheld by the trust tier {detail}: {subject}",
+        Code.CONTENT_ASKS: "Withheld because a person has to be asked about it by itself: {subject}",
         Code.CONTENT_UNSCANNED: "Withheld because it could not be looked through ({detail}): {subject}",
         Code.CONTENT_UNACCOUNTED: "Withheld because nothing was said of what it is made of: {subject}",
         Code.REGISTRY_FULL: "Withheld because it carries more secrets than can be looked for at once: {subject}",

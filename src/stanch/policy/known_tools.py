@@ -33,13 +33,13 @@ call_agent       subagent       -
 
 # What Stanch's own operations on stored content do. An item's path is below the workspace for rules and tiers.
 _STORES = """
-files_list         filesystem  read:path?(item) -owner
+files_list         filesystem  read:path?(item) -cursor
 files_read         filesystem  read:path(item)
-files_grep         filesystem  read:path?(item) -pattern
+files_grep         filesystem  read:path?(item) -pattern|glob
 files_search       filesystem  read:path?(item) -query
 files_versions     filesystem  read:path(item)
 files_get          filesystem  read:path(item)
-files_archive      filesystem  read:path?(item) -paths
+files_archive      filesystem  read:path?(item)
 files_write        filesystem  write:path(item)
 files_edit         filesystem  read:path(item) write:path(item)
 files_move         filesystem  read:path(item) write:path(item) write:to(item)
@@ -54,6 +54,7 @@ knowledge_chunks   filesystem  read
 knowledge_tags     filesystem  read
 knowledge_export   filesystem  read
 knowledge_add      filesystem  write
+knowledge_import   filesystem  read:path(item) write
 knowledge_change   filesystem  write
 knowledge_delete   filesystem  write
 tables_list        filesystem  read
@@ -67,7 +68,7 @@ tables_create      filesystem  write
 tables_insert      filesystem  write
 tables_update      filesystem  write
 tables_delete      filesystem  write
-tables_import      filesystem  read:path(item) write
+tables_import      filesystem  read:path?(item) write
 runs_list          filesystem  read
 runs_read          filesystem  read
 runs_files         filesystem  read

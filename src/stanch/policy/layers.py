@@ -14,7 +14,7 @@ from stanch.values.call import CallEffect, JudgedCall
 from stanch.values.decision import Answer, Effect
 from stanch.values.reason import Code, LayerId
 
-ORDER = tuple(layer for layer in LayerId if layer not in (LayerId.RELAXATION, LayerId.APPROVAL))
+ORDER = tuple(layer for layer in LayerId if layer not in (LayerId.RELAXATION, LayerId.APPROVAL, LayerId.DELIVERY))
 # Layers whose every ask is mandated: neither a bypass nor a grant answers for the person.
 MANDATING = frozenset(
     {

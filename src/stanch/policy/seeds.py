@@ -52,9 +52,10 @@ ROWS = (
     Seed(5, "@write", Effect.ALLOW, "data"),
     Seed(8, "ask_user", Effect.ALLOW),
     Seed(8, "call_agent", Effect.ALLOW),
-    *(Seed(8, tool, Effect.ALLOW) for tool in READING),
     Seed(10, "execute_cmd", Effect.ASK),
     Seed(10, "run_code", Effect.ASK),
     Seed(10, "@write", Effect.ASK),
     Seed(9999, "*", Effect.ASK),
+    # WHY last: a rule's number is what people know it by, and it is the priority that counts.
+    *(Seed(8, tool, Effect.ALLOW) for tool in READING),
 )

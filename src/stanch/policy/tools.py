@@ -16,6 +16,8 @@ from stanch.policy.forms import READERS, RawTarget, said, wanted
 from stanch.policy.undeclared import strings_of
 from stanch.values.fault import BadCall
 
+_PLACES = (Form.PATH, Form.ITEM)
+
 
 def targets_of(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
     """Every effect of the call with its target. Raises `BadCall` where an argument is missing or of a wrong type."""
@@ -25,13 +27,13 @@ def targets_of(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
             continue
         found = list(_find(tool, effect, arguments))
         if not found and effect.optional:
-            if effect.form is Form.PATH:
-                yield from READERS[Form.PATH](effect, effect.argument, "", arguments)
+            if effect.form in _PLACES:
+                yield from READERS[effect.form](effect, effect.argument, "", arguments)
         elif not found:
             raise BadCall(f"{tool.name} needs the argument {said(effect.argument)}: {wanted(effect.form)}")
         for key, text in found:
             yield from READERS[effect.form](effect, key, text, arguments)
-    if any(effect.optional and effect.form is Form.PATH for effect in tool.effects):
+    if any(effect.optional and effect.form in _PLACES for effect in tool.effects):
         yield from _unexpected(tool, arguments)
 
 

@@ -8,7 +8,7 @@ or whose process died while it ran, is not run again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from anyio import CapacityLimiter
@@ -54,9 +54,11 @@ class Calling:
         bell: Bell,
         live: Live,
         limiter: CapacityLimiter,
+        tell: Callable[[str], str],
     ) -> None:
+        """`tell` makes of the words of a refusal, or of a failure, what may be kept of them; it raises nothing."""
         self._gate, self._conversation, self._tools = gate, conversation, tools
-        self._bell, self._live, self._limiter = bell, live, limiter
+        self._bell, self._live, self._limiter, self._words = bell, live, limiter, tell
 
     async def run(self, call_id: str, tool: str, arguments: Mapping[str, Any]) -> Result:
         """The result of the call, as it is stored."""
@@ -73,7 +75,7 @@ class Calling:
             try:
                 call = await whole(run_sync(self._gate.submit, session, tool, arguments, call_id), self._taken_back)
             except (BadCall, Conflict) as why:
-                return _said(call_id, tool, str(why))
+                return await self._said(call_id, tool, str(why))
         try:
             return await self._to_its_end(call, call_id)
         except asyncio.CancelledError:
@@ -94,17 +96,17 @@ class Calling:
             if call.state is CallState.INTERRUPTED:
                 return await self._interrupted(call, call_id)
             if call.state is not CallState.PENDING:
-                return _said(call_id, call.tool, _sentence(call))
+                return await self._said(call_id, call.tool, _sentence(call))
             try:
                 started = await run_sync(self._gate.start, call.id)
             except Conflict:
                 call = await run_sync(self._gate.get, call.id)
                 if call.state is CallState.RUNNING:
-                    return _said(call_id, call.tool, "Somebody else runs this call")
+                    return await self._said(call_id, call.tool, "Somebody else runs this call")
                 continue
             except BadCall as why:
                 await run_sync(self._gate.cancel, call.id)
-                return _said(call_id, call.tool, str(why))
+                return await self._said(call_id, call.tool, str(why))
             call = started.call
             if started.job is not None:
                 return await self._execute(call, call_id, started.job)
@@ -148,11 +150,14 @@ class Calling:
             output = await tool.resume(call)
             if output is not None:
                 return Result(call_id, (Text(output.text),), call.tool, failed=output.failed, tags=output.tags)
-        return _said(
+        return await self._said(
             call_id,
             call.tool,
             "Interrupted: Stanch was stopped while this call ran. Nobody knows how far it came: look before you repeat",
         )
+
+    async def _said(self, call_id: str, tool: str, words: str) -> Result:
+        return Result(call_id, (Text(await run_sync(self._words, words)),), tool, failed=True)
 
     def _tell(self, call: CallRecord, **more: Any) -> None:
         self._live.tell(
@@ -187,7 +192,3 @@ def _sentence(call: CallRecord) -> str:
     words = said if isinstance(said, str) and said else f"The call is {call.state.value.replace('_', ' ')}"
     note = call.reason.get("note")
     return f"{words}. {note}" if isinstance(note, str) and note else words
-
-
-def _said(call_id: str, tool: str, words: str) -> Result:
-    return Result(call_id, (Text(words),), tool, failed=True)

@@ -92,7 +92,7 @@ def say(text: str, *, usage: Usage | None = None) -> Reply:
     return Reply((Words(text),), usage or Usage())
 
 
-def use(tool: str, *, saying: str = "", **arguments: Any) -> Reply:
+def use(tool: str, /, *, saying: str = "", **arguments: Any) -> Reply:
     """A reply that calls one tool, perhaps after some words."""
     first = (Words(saying),) if saying else ()
     return Reply((*first, ToolUse(tool, arguments)))

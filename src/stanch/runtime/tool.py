@@ -35,7 +35,7 @@ class Job:
     `stamps` are what was judged, by the name of the argument that named it. `directory` is where the session works, a
     canonical path. `reader` answers for whatever lies below the root of a search. `cancelled` is set where nobody waits
     for the end any more: a tool that takes long looks at it and stops. `environment` is what programs are started with.
-    `session_id` is whose call it is.
+    `session_id` is whose call it is. `approved` are the asks that whoever approved it was shown.
 
     Three are for a command. `reads` are the canonical paths that it was found to read, None where it was not
     fully resolved; `also_reads` are those that it was found to read even so. `closed_below` gives the paths below a
@@ -53,6 +53,7 @@ class Job:
     also_reads: tuple[str, ...] = ()
     closed_below: Callable[[str], tuple[tuple[str, ...], bool]] = nobody_looked
     session_id: str = ""
+    approved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

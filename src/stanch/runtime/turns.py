@@ -70,9 +70,12 @@ class Turns:
         models: Models,
         model_of: Callable[[str], Any],
         live: Live,
+        tell: Callable[[str], str] = lambda words: words,
     ) -> None:
+        """`tell` makes of the words of a refusal, or of a failure, what may be kept of them; it raises nothing."""
         self._gate, self._log, self._keeper, self._settings = gate, log, keeper, settings
         self._sight, self._models, self._model_of, self.live = sight, models, model_of, live
+        self._words = tell
         self._tools: dict[str, Builtin | Slow] = {}
         self._described: dict[str, Described] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -171,7 +174,15 @@ class Turns:
     async def _drive(self, turn: TurnRecord) -> None:
         assert self._bell is not None
         conversation = Conversation(self._log, turn.session_id, turn.id)
-        calling = Calling(self._gate, conversation, self._tools, bell=self._bell, live=self.live, limiter=self._limiter)
+        calling = Calling(
+            self._gate,
+            conversation,
+            self._tools,
+            bell=self._bell,
+            live=self.live,
+            limiter=self._limiter,
+            tell=self._words,
+        )
         parts = Parts(
             settings=self._settings,
             sight=self._sight,
@@ -211,6 +222,8 @@ class Turns:
 
     async def _end(self, turn: TurnRecord, state: TurnState, problem: TurnProblem | None) -> None:
         try:
+            if problem is not None:
+                problem = TurnProblem(problem.code, await run_sync(self._words, problem.sentence))
             ended = await run_sync(self._keeper.end, turn.id, state, problem)
         except Fault as why:
             _LOG.error("the end of a turn cannot be stored: %s", type(why).__name__)

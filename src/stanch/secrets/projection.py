@@ -43,9 +43,12 @@ class Projector:
         self._levels = levels
         self._engine = engine
         layers = [one.layer for one in levels if one.layer]
-        self._matcher = Matcher(layers, budget, (one.cause for one in levels), engine)
+        causes = [one.cause for one in levels]
+        self._matcher = Matcher(layers, budget, causes, engine)
         self._find = self._matcher.find
-        self._labels = Labels(self._matcher.layers, self._find)
+        # WHY not within the budget: that is for what is given, and a label may be longer than all of it.
+        unbounded = self._matcher if budget == Budget() else Matcher(layers, Budget(), causes, engine)
+        self._labels = Labels(self._matcher.layers, unbounded.find)
 
     def __repr__(self) -> str:
         return f"Projector({len(self.names)} names)"

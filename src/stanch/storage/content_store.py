@@ -11,6 +11,7 @@ from stanch.storage.content_knowledge import KnowledgeRows
 from stanch.storage.content_runs import RunsRows
 from stanch.storage.content_tables import TablesRows
 from stanch.storage.store import Store
+from stanch.values.records import Actor
 
 
 class ContentStore(FilesRows, RunsRows, KnowledgeRows, TablesRows):
@@ -20,6 +21,11 @@ class ContentStore(FilesRows, RunsRows, KnowledgeRows, TablesRows):
         """Over the store's own connections. The store stays its opener's to close."""
         self._store = store
         self._engine, self._clock, self._closed = store._engine, store._clock, store._closed
+
+    def note_observation(self, reason: str, session_id: str, *, by: Actor) -> None:
+        """Keeps in the audit log that content was read for a chat outside of its model's sight, and why."""
+        with self._changing(by, "content.observe", session_id) as change:
+            change.detail["reason"] = reason
 
     def _changed(self) -> None:
         self._store._changed()

@@ -82,6 +82,10 @@ class Fields:
             raise Unread(name, f"must be a whole number from {smallest} to {largest}")
         return value
 
+    def maybe_whole(self, name: str, smallest: int = SMALLEST, largest: int = LARGEST) -> int | None:
+        """A whole number within limits, or None."""
+        return None if self._values[name] is None else self.whole(name, smallest, largest)
+
     def flag(self, name: str) -> bool:
         """True or false, kept as 1 or 0."""
         value = self._values[name]

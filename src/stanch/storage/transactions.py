@@ -92,6 +92,11 @@ class Transactions:
     _engine: Engine
     _clock: Callable[[], datetime]
     _closed: threading.Event
+    _noted: Callable[[Any], Any] | None = None
+
+    def notes_as(self, noted: Callable[[Any], Any]) -> None:
+        """Has what an audit row says of a change put through `noted` first, which asks no store and raises nothing."""
+        self._noted = noted
 
     def _changed(self) -> None:
         """Called after each change that was made through this object."""
@@ -121,6 +126,8 @@ class Transactions:
                 state = state_of(connection, lock=True)
                 change = Change(connection, self._clock().astimezone(UTC), subject)
                 yield change
+                if self._noted is not None:
+                    note_as(change, self._noted)
                 record(change, state, by, action, policy=policy)
         self._changed()
 
@@ -169,6 +176,13 @@ def storable(text: str, name: str) -> str:
     if not 0 < len(text) <= LONGEST_KEY or not is_storable(text):
         raise BadInput(f"'{name}' must be text of 1 to {LONGEST_KEY} characters, without NUL")
     return text
+
+
+def note_as(change: Change, noted: Callable[[Any], Any]) -> None:
+    """Has the change's audit row say what `noted` makes of it. A subject that grew too long ends where it has to."""
+    said = str(noted(change.subject))
+    change.subject = said if said == change.subject else said[:LONGEST_KEY]
+    change.detail = noted(change.detail)
 
 
 def record(change: Change, state: RowMapping, by: Actor, action: str, *, policy: bool) -> None:

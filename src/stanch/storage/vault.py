@@ -1,12 +1,12 @@
 """The vault's rows: named secrets, and every value that each has or had, sealed.
 
-Settles that a value that was replaced or revoked stays, that a row belongs to its name, and that none is skipped. Does
-not settle how a value is sealed or opened (`app.vault`): nothing here ever holds one.
+Settles that a value that was replaced or revoked stays until a person has it forgotten, that a row belongs to its name,
+and that none is skipped. Does not settle how a value is sealed or opened (`app.vault`): nothing here ever holds one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -150,6 +150,53 @@ class VaultRows(Transactions):
             change.subject = "vault"
             change.detail.update(detail, values=done)
         return done
+
+    def vault_rows(self) -> tuple[tuple[SecretRecord | Broken, ...], tuple[SealedRecord | Broken, ...]]:
+        """Every row of the vault, those among them that cannot be read; for whoever looks for these."""
+        with self._reading() as connection:
+            secrets = connection.execute(select(VAULT_SECRETS).order_by(VAULT_SECRETS.c.name)).mappings().all()
+            values = connection.execute(select(VAULT_VALUES).order_by(VAULT_VALUES.c.id)).mappings().all()
+        return tuple(map(VAULT_SECRET.read, secrets)), tuple(map(VAULT_VALUE.read, values))
+
+    def count_vault_values(self, names: Collection[str]) -> dict[str, int]:
+        """How many values each of these secrets has and had; a name that has none is left out."""
+        wanted = select(VAULT_VALUES.c.name, func.count()).where(VAULT_VALUES.c.name.in_(names))
+        with self._reading() as connection:
+            return {str(name): int(count) for name, count in connection.execute(wanted.group_by(VAULT_VALUES.c.name))}
+
+    def forget_vault_secret(self, name: str, *, by: Actor) -> int:
+        """Removes a revoked secret with every value that it had; returns how many.
+
+        Raises `NotFound`, and `Conflict` where it is not revoked.
+        """
+        with self._changing(by, "vault.forget", name) as change:
+            if change.find(VAULT_SECRET, name)["revoked_at"] is None:
+                raise Conflict("the secret is in use; revoke it before its values are forgotten")
+            count = change.remove(VAULT_VALUE, VAULT_VALUES.c.name == name)
+            change.remove(VAULT_SECRET, VAULT_SECRETS.c.name == name)
+            change.detail.update(values=count)
+        return count
+
+    def forget_vault_rows(self, secrets: Collection[str], values: Collection[str], *, by: Actor) -> None:
+        """Removes these rows: secrets with all their values, and values by their ids.
+
+        A secret that has no value left goes too, and one that has none in use any more is revoked.
+        Raises `Conflict`, and removes nothing, where one of them is gone by now.
+        """
+        with self._changing(by, "vault.forget_unreadable", "vault") as change:
+            at, gone = written_moment(change.at), 0
+            for row_id in values:
+                gone += change.remove(VAULT_VALUE, VAULT_VALUES.c.id == row_id)
+            for name in secrets:
+                change.remove(VAULT_VALUE, VAULT_VALUES.c.name == name)
+                gone += change.remove(VAULT_SECRET, VAULT_SECRETS.c.name == name)
+            if gone != len(values) + len(secrets):
+                raise Conflict("the vault was changed meanwhile")
+            having, current = select(VAULT_VALUES.c.name), VAULT_VALUES.c.ended_at.is_(None)
+            change.remove(VAULT_SECRET, VAULT_SECRETS.c.name.not_in(having))
+            unused = VAULT_SECRETS.c.revoked_at.is_(None), VAULT_SECRETS.c.name.not_in(having.where(current))
+            change.connection.execute(update(VAULT_SECRETS).where(*unused).values(revoked_at=at, changed_at=at))
+            change.detail.update(values=len(values), secrets=len(secrets))
 
     def vault_revision(self) -> tuple[int, str | None]:
         """How many values there are, and when the newest was set: what changes whenever there is one more. Cheap."""

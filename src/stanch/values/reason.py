@@ -70,6 +70,7 @@ class Code(StrEnum):
     CONTENT_OPAQUE = "content_opaque"
     CONTENT_CUT = "content_cut"
     CONTENT_TIER = "content_tier"
+    CONTENT_ASKS = "content_asks"
     CONTENT_UNSCANNED = "content_unscanned"
     CONTENT_UNACCOUNTED = "content_unaccounted"
     REGISTRY_FULL = "registry_full"

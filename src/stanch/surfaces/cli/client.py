@@ -11,7 +11,7 @@ import os
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -137,10 +137,19 @@ class Client:
                 raise BadInput(f"what answers at {self.url} is no Stanch server") from None
 
     def _opened(self, method: str, path: str, body: Any, headers: dict[str, str], seconds: float) -> Any:
+        if body is None:
+            return self.opened(method, path, None, headers, seconds)
+        given = {**headers, "Content-Type": "application/json"}
+        return self.opened(method, path, json.dumps(body).encode(), given, seconds)
+
+    def opened(
+        self, method: str, path: str, raw: bytes | Iterable[bytes] | None, headers: Mapping[str, str], seconds: float
+    ) -> Any:
+        """The answer, to be read and closed. Raises `Refusal`, and `BadInput` where there is none.
+
+        A body that comes in pieces needs its `Content-Length` among the headers.
+        """
         given = {"Authorization": f"Bearer {self.token}", **headers}
-        if body is not None:
-            given["Content-Type"] = "application/json"
-        raw = None if body is None else json.dumps(body).encode()
         # WHY no proxy for loopback: what runs on this machine is reached without one.
         handlers: list[Any] = [_NoRedirect]
         if urllib.parse.urlsplit(self.url).hostname in ("127.0.0.1", "::1", "localhost"):

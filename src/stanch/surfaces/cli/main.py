@@ -18,11 +18,15 @@ from stanch.surfaces.cli import (
     check,
     demo,
     explain,
+    files,
     inbox,
+    knowledge,
     policy,
     project,
     redact,
     replay,
+    runs,
+    tables,
     terminal,
     up,
     vault,
@@ -75,11 +79,15 @@ chat.register(app)
 check.register(app)
 demo.register(app)
 explain.register(app)
+files.register(app)
 inbox.register(app)
+knowledge.register(app)
 policy.register(app)
 project.register(app)
 redact.register(app)
 replay.register(app)
+runs.register(app)
+tables.register(app)
 up.register(app)
 vault.register(app)
 

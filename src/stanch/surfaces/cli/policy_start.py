@@ -100,6 +100,33 @@ rules = [
   { tool = "ask_user", action = "allow" },             # Stanch's own
   { tool = "call_agent", action = "allow" },
 
+  # What Stanch itself stores, read: whatever these give to a model is looked through item by item.
+  { tool = "files_list", action = "allow" },
+  { tool = "files_read", action = "allow" },
+  { tool = "files_grep", action = "allow" },
+  { tool = "files_search", action = "allow" },
+  { tool = "files_versions", action = "allow" },
+  { tool = "files_get", action = "allow" },
+  { tool = "files_archive", action = "allow" },
+  { tool = "files_links", action = "allow" },
+  { tool = "knowledge_list", action = "allow" },
+  { tool = "knowledge_search", action = "allow" },
+  { tool = "knowledge_read", action = "allow" },
+  { tool = "knowledge_chunks", action = "allow" },
+  { tool = "knowledge_tags", action = "allow" },
+  { tool = "knowledge_export", action = "allow" },
+  { tool = "tables_list", action = "allow" },
+  { tool = "tables_read", action = "allow" },
+  { tool = "tables_rows", action = "allow" },
+  { tool = "tables_row", action = "allow" },
+  { tool = "tables_query", action = "allow" },
+  { tool = "tables_search", action = "allow" },
+  { tool = "tables_selection", action = "allow" },
+  { tool = "runs_list", action = "allow" },
+  { tool = "runs_read", action = "allow" },
+  { tool = "runs_files", action = "allow" },
+  { tool = "runs_get", action = "allow" },
+
   # --- What is a question ---------------------------------------------------------------------------------------------
 
   { tool = "@execute", action = "ask" },   # above it: { tool = "@execute", command = "git log *", action = "allow" }

@@ -16,7 +16,7 @@ import typer
 
 from stanch.explain import visible
 from stanch.secrets.text import Secret
-from stanch.surfaces.cli import terminal
+from stanch.surfaces.cli import terminal, vault_forget
 from stanch.surfaces.cli.audit import DatabaseOption
 from stanch.surfaces.cli.client import DataOption, TokenOption, UrlOption
 from stanch.surfaces.cli.question import JsonOption
@@ -46,6 +46,7 @@ def register(app: typer.Typer) -> None:
         ("list", list_names),
         ("set", set_secret),
         ("revoke", revoke),
+        ("forget", vault_forget.forget),
         ("reseal", reseal),
         ("key", key),
     ):
@@ -215,6 +216,8 @@ def _line(one: dict[str, Any]) -> str:
     if "problem" in one:
         return f"{visible(one['id'])}  cannot be read: {visible(one['problem'])}"
     said = [f"changed {one['changed_at'][:10]}"]
+    if one["values"] != 1:
+        said.append(f"{one['values']} values")
     if one["revoked_at"] is not None:
         said.append(f"revoked {one['revoked_at'][:10]}")
     if one["owner"] is not None:

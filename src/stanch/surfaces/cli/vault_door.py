@@ -7,7 +7,7 @@ Settles which of the two, and that both say the same. Does not settle the comman
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from stanch.values.vault import SecretRecord, SecretScope
 
 if TYPE_CHECKING:
     from stanch.app.settings import Settings
-    from stanch.app.vault import Vault
+    from stanch.app.vault import Unreadable, Vault
 
 BY = Actor("administrator", "cli")
 Json = dict[str, Any]
@@ -43,6 +43,15 @@ class VaultDoor(Protocol):
 
     def revoke(self, name: str) -> Json:
         """The secret that was revoked."""
+
+    def forget(self, name: str) -> Json:
+        """How many values of a revoked secret were removed (`forgotten`)."""
+
+    def unreadable(self) -> list[Json]:
+        """The rows that cannot be opened or read, each with its `problem`."""
+
+    def forget_unreadable(self, count: int) -> list[Json]:
+        """The rows that were removed; there have to be so many."""
 
     def reseal(self, progress: Told) -> Json:
         """How many values were sealed anew (`resealed`), and with which key."""
@@ -120,6 +129,16 @@ class _Served:
     def revoke(self, name: str) -> Json:
         return dict(self._client.delete(f"/api/vault/{quote(name, safe='')}"))
 
+    def forget(self, name: str) -> Json:
+        at = quote(name, safe="")
+        return dict(self._client.delete(f"/api/vault/{at}/values?confirm={at}"))
+
+    def unreadable(self) -> list[Json]:
+        return list(self._client.get("/api/vault/unreadable")["items"])
+
+    def forget_unreadable(self, count: int) -> list[Json]:
+        return list(self._client.post("/api/vault/unreadable/forget", {"count": count})["items"])
+
     def reseal(self, progress: Told) -> Json:
         del progress
         return dict(self._client.post("/api/vault/reseal", {}))
@@ -136,17 +155,27 @@ class _Own:
         cursor: str | None = None
         while True:
             page = self._vault.names(limit=500, cursor=cursor)
-            found += [_broken(one) if isinstance(one, Broken) else _shown(one) for one in page.items]
+            counts = self._vault.counts([one.name for one in page.items if isinstance(one, SecretRecord)])
+            found += [_broken(one) if isinstance(one, Broken) else _shown(one, counts) for one in page.items]
             cursor = page.next
             if cursor is None:
                 return found
 
     def set(self, name: str, value: Secret, *, note: str | None, owner: str | None, scope: str) -> Json:
         kept = self._vault.set(name, value, note=note, owner=owner, scope=SecretScope(scope), by=BY)
-        return {**_shown(kept.record), "warnings": list(kept.warnings)}
+        return {**_shown(kept.record, self._vault.counts([name])), "warnings": list(kept.warnings)}
 
     def revoke(self, name: str) -> Json:
-        return _shown(self._vault.revoke(name, by=BY))
+        return _shown(self._vault.revoke(name, by=BY), self._vault.counts([name]))
+
+    def forget(self, name: str) -> Json:
+        return {"name": name, "forgotten": self._vault.forget(name, by=BY)}
+
+    def unreadable(self) -> list[Json]:
+        return [_broken(one) for one in self._vault.unreadable()]
+
+    def forget_unreadable(self, count: int) -> list[Json]:
+        return [_broken(one) for one in self._vault.forget_unreadable(count, by=BY)]
 
     def reseal(self, progress: Told) -> Json:
         try:
@@ -156,7 +185,7 @@ class _Own:
         return {"resealed": done, "key": self._vault.key}
 
 
-def _shown(record: SecretRecord) -> Json:
+def _shown(record: SecretRecord, counts: Mapping[str, int]) -> Json:
     return {
         "name": record.name,
         "scope": record.scope.value,
@@ -165,10 +194,11 @@ def _shown(record: SecretRecord) -> Json:
         "created_at": _at(record.created_at),
         "changed_at": _at(record.changed_at),
         "revoked_at": None if record.revoked_at is None else _at(record.revoked_at),
+        "values": counts.get(record.name, 0),
     }
 
 
-def _broken(row: Broken) -> Json:
+def _broken(row: Broken | Unreadable) -> Json:
     return {"id": row.id, "table": row.table, "problem": row.problem}
 
 

@@ -1,17 +1,20 @@
 """What a page says of a failure.
 
-Settles the status and the words of each. INVARIANT: they hold names of fields and places, never a value that was sent.
+Settles the status and the words of each, and that these hold no value of the vault: there is no way to them but through
+`Failing`. INVARIANT: they hold names of fields and places, never a value that was sent.
 """
 
 from __future__ import annotations
 
 import logging
 import traceback
+from collections.abc import Callable
 
 from stanch.paths.grants import BadGrant
 from stanch.values.fault import (
     BadCall,
     BadContext,
+    BadFields,
     BadInput,
     BrokenRow,
     Conflict,
@@ -31,21 +34,42 @@ class Refused(Exception):
         super().__init__(words)
 
 
-def said_of(fault: Exception) -> tuple[int, str]:
-    """The status and the words for an exception. One that nobody expects is noted in the log, without its message."""
+class Failing:
+    """Says what is said of a failure; `tell` makes of words what may be told, and raises nothing."""
+
+    __slots__ = ("_tell",)
+
+    def __init__(self, tell: Callable[[str], str]) -> None:
+        self._tell = tell
+
+    def said_of(self, fault: Exception) -> tuple[int, str]:
+        """The status and the words for an exception. One that nobody expects is noted in the log, without its words."""
+        status, words = _said_of(fault)
+        return status, self._tell(words)
+
+    def sentence(self, fault: Exception) -> str:
+        """A fault's message as a sentence."""
+        return self._tell(_sentence(fault))
+
+    def fields(self, fault: BadFields) -> dict[str, str]:
+        """What is wrong with each field, by its name."""
+        return {field: self._tell(message) for field, message in fault.fields}
+
+
+def _said_of(fault: Exception) -> tuple[int, str]:
     match fault:
         case Refused():
             return fault.status, fault.words
         case NotFound():
-            return 404, sentence(fault)
+            return 404, _sentence(fault)
         case Conflict():
-            return 409, sentence(fault)
+            return 409, _sentence(fault)
         case NotInstalled():
-            return 503, sentence(fault)
+            return 503, _sentence(fault)
         case BadCall() | BadInput() | BadContext() | BadGrant():
-            return 422, sentence(fault)
+            return 422, _sentence(fault)
         case BrokenRow():
-            return 500, sentence(fault)
+            return 500, _sentence(fault)
         case StoreUnreadable():
             return 503, f"The store cannot be read: {fault}."
         case _:
@@ -55,8 +79,7 @@ def said_of(fault: Exception) -> tuple[int, str]:
             return 500, f"The server failed with {type(fault).__name__}."
 
 
-def sentence(fault: Exception) -> str:
-    """A fault's message as a sentence."""
+def _sentence(fault: Exception) -> str:
     text = str(fault)
     first = text.partition(" ")[0]
     if first.isalpha():  # and no name, which is written as it is

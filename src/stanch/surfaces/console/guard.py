@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from stanch.app.permissions import Right
 from stanch.app.service import Service
-from stanch.surfaces.console.failing import Refused, said_of
+from stanch.surfaces.console.failing import Failing, Refused
 from stanch.surfaces.console.logins import Login, Logins
 from stanch.surfaces.console.rendering import rendered
 
@@ -60,6 +60,11 @@ class Asked:
     parameters: Mapping[str, str]
     in_page: bool
     end_login: Callable[[], None]
+
+    @property
+    def failing(self) -> Failing:
+        """What says what is said of a failure."""
+        return Failing(self.service.projecting.told)
 
     def get(self, name: str, otherwise: str = "") -> str:
         """The field's value, the last where there are several."""
@@ -119,7 +124,17 @@ class Guard:
                 Asked(self.service, login, fields, request.path_params, in_page, partial(self._end_login, request))
             )
         except Exception as fault:
-            return _failed(fault, in_page)
+            return self._failed(fault, in_page)
+
+    @property
+    def failing(self) -> Failing:
+        """As that of `Asked`, for where nobody is logged in yet."""
+        return Failing(self.service.projecting.told)
+
+    def _failed(self, fault: Exception, in_page: bool) -> Response:
+        status, words = self.failing.said_of(fault)
+        template = "said.html.j2" if in_page else "failed.html.j2"
+        return html(rendered(template, said=[Said("", "deny", words)], login=None), status)
 
     def _end_login(self, request: Request) -> None:
         self.logins.end(request.cookies.get(cookie_of(request), ""))
@@ -169,9 +184,3 @@ def _to_login(in_page: bool) -> Response:
     if in_page:
         return Response(status_code=401, headers={**HEADERS, "HX-Redirect": LOGIN})
     return goes_to(LOGIN)
-
-
-def _failed(fault: Exception, in_page: bool) -> Response:
-    status, words = said_of(fault)
-    template = "said.html.j2" if in_page else "failed.html.j2"
-    return html(rendered(template, said=[Said("", "deny", words)], login=None), status)

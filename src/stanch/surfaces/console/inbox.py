@@ -18,7 +18,7 @@ from stanch.app.bypassing import BypassWish
 from stanch.app.inbox import Waiting
 from stanch.app.service import Service
 from stanch.surfaces.console.cards import broken_words, card_of, question_card
-from stanch.surfaces.console.failing import Refused, said_of, sentence
+from stanch.surfaces.console.failing import Refused
 from stanch.surfaces.console.guard import Asked, Said
 from stanch.surfaces.console.logins import SURFACE, Login
 from stanch.values.approval import ApprovalRecord, ApprovalState, BypassScope, ClarificationState
@@ -70,7 +70,9 @@ def cards(asked: Asked) -> Response:
 def _waiting(service: Service) -> dict[str, Any]:
     waiting: Waiting = service.inbox.list(limit=MOST_CARDS)
     rows = (*waiting.approvals.items, *waiting.clarifications.items)
-    approvals = (card_of(one, service.policy) for one in waiting.approvals.items if isinstance(one, ApprovalRecord))
+    told = service.projecting.records()
+    requests = [told.approval(one) for one in waiting.approvals.items if isinstance(one, ApprovalRecord)]
+    approvals = (card_of(one, service.policy) for one in requests)
     asked = (question_card(one) for one in waiting.clarifications.items if not isinstance(one, Broken))
     cards = _at_most(approvals, lambda card: len(card.json))
     questions = _at_most(asked, lambda card: sum(len(line.text) for line in card.question))
@@ -106,12 +108,12 @@ def answer(asked: Asked) -> Response:
         done = _answered(asked, request_id, action)
     except Conflict as why:
         if isinstance(why, EditRefused):
-            return _not_edited(asked, request_id, [f"The edited call is refused. {sentence(why)}"])
+            return _not_edited(asked, request_id, [f"The edited call is refused. {asked.failing.sentence(why)}"])
         return _too_late(asked, request_id, why)
     except (BadFields, BadCall) as why:
         if action == _EDITED:
-            fields = why.fields if isinstance(why, BadFields) else (("arguments", sentence(why)),)
-            return _not_edited(asked, request_id, [message for _, message in fields])
+            found = asked.failing.fields(why).values() if isinstance(why, BadFields) else [asked.failing.sentence(why)]
+            return _not_edited(asked, request_id, [*found])
         raise
     return _told(asked, request_id, [_success(done, action)])
 
@@ -197,7 +199,7 @@ def _too_late(asked: Asked, request_id: str, why: Conflict) -> Response:
     """Somebody answered before, perhaps this person in another way. The very same form once more is no conflict."""
     approval = asked.service.inbox.resolution(request_id)
     if approval.state is ApprovalState.OPEN:
-        return _told(asked, request_id, [Said(request_id, "ask", sentence(why))], status=409)
+        return _told(asked, request_id, [Said(request_id, "ask", asked.failing.sentence(why))], status=409)
     told = _outcome(approval, asked.login)
     text = f"Your answer came too late and changed nothing. {told.text}"
     return _told(asked, request_id, [Said(request_id, "ask", text)], status=409)
@@ -237,7 +239,7 @@ def _not_edited(asked: Asked, request_id: str, errors: list[str]) -> Response:
     """The form of the edit again, as the person left it, with what is wrong."""
     text = asked.get("arguments")
     if not asked.in_page:
-        status, words = said_of(Refused(422, " ".join(errors)))
+        status, words = asked.failing.said_of(Refused(422, " ".join(errors)))
         return _told(asked, request_id, [Said(request_id, "deny", words)], status=status)
     return asked.page("edit_again.html.j2", status=422, id=request_id, text=text, errors=errors)
 
@@ -259,6 +261,6 @@ def reply(asked: Asked) -> Response:
     except Conflict as why:
         again = asked.service.overview.question(request_id)
         if again.resolved_by != asked.login.who or again.answer != text:
-            words = f"Your answer came too late and changed nothing. {sentence(why)}"
+            words = f"Your answer came too late and changed nothing. {asked.failing.sentence(why)}"
             return _told(asked, request_id, [Said(request_id, "ask", words)], status=409)
     return _told(asked, request_id, [Said(request_id, "allow", f"You answered a question of {question.agent_id}.")])

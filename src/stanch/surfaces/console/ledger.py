@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from stanch.surfaces.console.failing import sentence
 from stanch.surfaces.console.guard import Asked, goes_to
 from stanch.values.approval import BypassRecord, BypassScope
 from stanch.values.call import Category
@@ -36,7 +35,7 @@ def end_bypass(asked: Asked) -> Response:
     try:
         asked.service.bypasses.end(asked.get("session"), asked.get("bypass"), by=asked.login.by)
     except Conflict as why:
-        return bypasses(asked, problem=sentence(why), status=409)
+        return bypasses(asked, problem=asked.failing.sentence(why), status=409)
     return goes_to(BYPASSES)
 
 
@@ -56,11 +55,12 @@ def scope_words(bypass: BypassRecord) -> str:
 def audit(asked: Asked, *, report: ChainReport | None = None) -> Response:
     """The newest rows of the audit log."""
     page = asked.service.audit.list(newest_first=True, limit=MOST_ROWS, cursor=asked.get("cursor") or None)
+    told = asked.service.projecting.records()
     return asked.page(
         "audit.html.j2",
         at="audit",
         wide=True,
-        rows=[one for one in page.items if not isinstance(one, Broken)],
+        rows=[told.row(one) for one in page.items if not isinstance(one, Broken)],
         broken=[one for one in page.items if isinstance(one, Broken)],
         total=page.total,
         next=page.next,

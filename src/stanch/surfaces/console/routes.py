@@ -26,7 +26,6 @@ from stanch.surfaces.console import (
     tiers,
     vault,
 )
-from stanch.surfaces.console.failing import Refused, said_of
 from stanch.surfaces.console.guard import HEADERS, HOME, LOGIN, Asked, Guard, cookie_of, form_of, goes_to, html
 from stanch.surfaces.console.logins import LONGEST, LoginRefused, Logins
 from stanch.surfaces.console.rendering import rendered
@@ -48,7 +47,7 @@ def routes(service: Service) -> list[BaseRoute]:
     session = f"{session_list.PAGE}/{{session_id}}"
     return [
         Route(LOGIN, _login_page(guard), methods=["GET"], include_in_schema=False),
-        Route(LOGIN, _login(logins), methods=["POST"], include_in_schema=False),
+        Route(LOGIN, _login(logins, guard), methods=["POST"], include_in_schema=False),
         guard.question(LOGOUT, _logout),
         Route("/console/stream", streaming(guard), methods=["GET"], include_in_schema=False),
         Route("/console/static/{name}", _static, methods=["GET"], include_in_schema=False),
@@ -82,6 +81,7 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.page(vault.PAGE, vault.page),
         guard.form(f"{vault.PAGE}/set", vault.set_secret),
         guard.form(f"{vault.PAGE}/revoke", vault.revoke),
+        guard.form(f"{vault.PAGE}/forget", vault.forget),
         guard.page(ledger.BYPASSES, ledger.bypasses),
         guard.form("/console/bypasses/end", ledger.end_bypass),
         guard.page("/console/audit", ledger.audit),
@@ -98,13 +98,13 @@ def _login_page(guard: Guard) -> Callable[[Request], Awaitable[Response]]:
         try:
             login = await run_in_threadpool(guard.login_of, request)
         except Exception as fault:
-            return _login_again(*said_of(fault))
+            return _login_again(*await run_in_threadpool(guard.failing.said_of, fault))
         return goes_to(HOME) if login is not None else _login_again(200, "")
 
     return answer
 
 
-def _login(logins: Logins) -> Callable[[Request], Awaitable[Response]]:
+def _login(logins: Logins, guard: Guard) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         body = await request.body()
         try:
@@ -113,7 +113,7 @@ def _login(logins: Logins) -> Callable[[Request], Awaitable[Response]]:
         except LoginRefused as why:
             return _login_again(403, str(why))
         except Exception as fault:
-            return _login_again(*said_of(fault))
+            return _login_again(*await run_in_threadpool(guard.failing.said_of, fault))
         answered = goes_to(HOME)
         answered.set_cookie(
             cookie_of(request),
@@ -141,8 +141,7 @@ def _logout(asked: Asked) -> Response:
 async def _static(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in _STATIC:
-        status, words = said_of(Refused(404, "There is nothing at this address."))
-        return Response(words, status, HEADERS, "text/plain")
+        return Response("There is nothing at this address.", 404, HEADERS, "text/plain")
     content = (resources.files("stanch.surfaces.console") / "static" / name).read_bytes()
     headers = {**HEADERS, "Cache-Control": "no-cache"}
     return Response(content, headers=headers, media_type=_KINDS[name.rpartition(".")[2]])

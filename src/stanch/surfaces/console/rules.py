@@ -18,7 +18,6 @@ from stanch.app.policy_groups import IN_FILE, ListedGroup, ListedRule
 from stanch.app.service import Service
 from stanch.policy.lint import Finding
 from stanch.policy.rule import DEFAULT_GROUP
-from stanch.surfaces.console.failing import said_of, sentence
 from stanch.surfaces.console.guard import Asked, goes_to
 from stanch.surfaces.console.matrix import matrix_of
 from stanch.surfaces.console.ordering import placed
@@ -134,7 +133,7 @@ def try_call(asked: Asked) -> Response:
     try:
         values["answer"] = answer_to(asked)
     except (BadCall, BadInput, BadContext) as why:
-        status, values["problem"] = said_of(why)
+        status, values["problem"] = asked.failing.said_of(why)
     if asked.in_page:
         return asked.page("tried.html.j2", status=status, tried=values)
     return page_of_group(asked, asked.get("group", DEFAULT_GROUP), status=status, tried=values)
@@ -158,10 +157,11 @@ def write_rule(asked: Asked) -> Response:
         else:
             made = groups.update_rule(form.id, fields, by=by)
     except BadFields as why:
-        again = replace(form, errors=dict(why.fields), problem="" if why.fields else sentence(why))
+        problem = "" if why.fields else asked.failing.sentence(why)
+        again = replace(form, errors=asked.failing.fields(why), problem=problem)
         return page_of_group(asked, form.group, status=422, form=again)
     except Conflict as why:
-        return page_of_group(asked, form.group, status=409, form=replace(form, problem=sentence(why)))
+        return page_of_group(asked, form.group, status=409, form=replace(form, problem=asked.failing.sentence(why)))
     return _back(form.group, f"#rule-{made.record.id}")
 
 
@@ -192,7 +192,7 @@ def write_group(asked: Asked) -> Response:
     except (Conflict, BadInput) as why:
         shown = asked.get("from", DEFAULT_GROUP) if action == "create" else group
         status = 409 if isinstance(why, Conflict) else 422
-        return page_of_group(asked, shown, status=status, problem=sentence(why))
+        return page_of_group(asked, shown, status=status, problem=asked.failing.sentence(why))
 
 
 def _written(asked: Asked, action: str, group: str) -> str:

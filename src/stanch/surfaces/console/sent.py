@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from stanch.app.sessions import naming
 from stanch.app.switching import Shown
-from stanch.surfaces.console.failing import Refused, said_of
+from stanch.surfaces.console.failing import Refused
 from stanch.surfaces.console.guard import Asked
 from stanch.surfaces.console.sent_words import differing, rows
 from stanch.surfaces.console.session_list import choices
@@ -44,7 +44,7 @@ def page(asked: Asked) -> Response:
     try:
         found = service.switching.shown(session_id, naming(model or None))
     except (Conflict, BadFields) as why:
-        status, problem = said_of(why)
+        status, problem = asked.failing.said_of(why)
     values: dict[str, Any] = {"rows": [], "summary": None} if found is None else _seen(asked, found)
     values |= {"shown": found, "problem": problem, **choices(service)}
     messages = () if found is None else found.stored

@@ -12,7 +12,6 @@ from starlette.responses import Response
 
 from stanch.app.sessions import hands_of
 from stanch.surfaces.console import session_list, session_page
-from stanch.surfaces.console.failing import said_of, sentence
 from stanch.surfaces.console.guard import Asked, goes_to
 from stanch.values.fault import BadInput, Conflict
 from stanch.values.identity import Source
@@ -35,12 +34,12 @@ def begin(asked: Asked) -> Response:
         )
     except (BadInput, Conflict) as why:
         status = 409 if isinstance(why, Conflict) else 422
-        return session_list.shown(asked, form._replace(problem=sentence(why)), status)
+        return session_list.shown(asked, form._replace(problem=asked.failing.sentence(why)), status)
     if text.strip():
         try:
             asked.service.agents.begin(made.id, text, by=asked.login.by)
         except (BadInput, Conflict) as why:
-            status, problem = said_of(why)
+            status, problem = asked.failing.said_of(why)
             there = replace(asked, parameters={"session_id": made.id})
             return session_page.shown(there, text=text, problem=problem, status=status)
     return goes_to(f"{session_list.PAGE}/{quote(made.id, safe='')}")

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from stanch.surfaces.console.cutting import Cut, whole
-from stanch.surfaces.console.failing import Refused, said_of, sentence
+from stanch.surfaces.console.failing import Refused
 from stanch.surfaces.console.guard import Asked, Said, goes_to
 from stanch.surfaces.console.session_list import PAGE, choices
 from stanch.surfaces.console.session_records import Gathered, gathered, tier_words
@@ -52,7 +52,7 @@ def say(asked: Asked) -> Response:
     try:
         asked.service.agents.begin(_id(asked), text, by=asked.login.by)
     except (Conflict, BadInput) as why:
-        status, problem = said_of(why)
+        status, problem = asked.failing.said_of(why)
         problem = problem if text.strip() else "Write something."
         if asked.in_page:
             return asked.page("speak.html.j2", status=status, id=_id(asked), text=text, problem=problem)
@@ -71,7 +71,7 @@ def stop(asked: Asked) -> Response:
         asked.service.agents.stop(turn_id, by=asked.login.by)
         said, status = Said("", "ask", "You stopped the turn. What it waited for was taken back."), 200
     except Conflict as why:
-        said, status = Said("", "ask", sentence(why)), 409
+        said, status = Said("", "ask", asked.failing.sentence(why)), 409
     return _told(asked, said, status)
 
 
@@ -80,7 +80,7 @@ def end(asked: Asked) -> Response:
     try:
         asked.service.sessions.end(_id(asked), by=asked.login.by)
     except Conflict as why:
-        return shown(asked, problem=sentence(why), status=409)
+        return shown(asked, problem=asked.failing.sentence(why), status=409)
     return goes_to(_address(asked))
 
 
@@ -101,7 +101,7 @@ def set_model(asked: Asked) -> Response:
         asked.service.switching.switch(_id(asked), model or None, by=asked.login.by)
         said, status = Said("", "allow", f"The session uses {model or 'no model'} from now on."), 200
     except (Conflict, BadFields) as why:
-        said, status = Said("", "deny", sentence(why)), 409 if isinstance(why, Conflict) else 422
+        said, status = Said("", "deny", asked.failing.sentence(why)), 409 if isinstance(why, Conflict) else 422
     return _told(asked, said, status)
 
 

@@ -81,6 +81,8 @@ def gathered(service: Service, session_id: str, *, before: int | None = None) ->
     messages = whole(read if before is None else read[: end - first])
     since = messages[0].created_at if messages and first else None
     calls, approvals = _calls(service, session_id, since)
+    told = service.projecting.records()
+    changes = whole(service.audit.list(subject=session_id, newest_first=True, limit=MOST_EACH).items)
     turns = whole(service.turn_log.list(session_id, limit=MOST_EACH).items)
     below = whole(service.sessions.list(parent_id=session_id, limit=MOST_BELOW).items)
     return Gathered(
@@ -89,12 +91,12 @@ def gathered(service: Service, session_id: str, *, before: int | None = None) ->
         total=total,
         until=messages[-1].created_at if messages and before is not None else None,
         messages=messages,
-        calls=whole(calls),
-        approvals={one.request_id: one for one in whole(approvals)},
+        calls=[told.call(one) for one in whole(calls)],
+        approvals={one.request_id: told.approval(one) for one in whole(approvals)},
         questions=whole(service.inbox.questions(state=None, session_id=session_id, limit=MOST_EACH).items),
         bypasses=whole(service.bypasses.given(session_id)),
-        changes=whole(service.audit.list(subject=session_id, newest_first=True, limit=MOST_EACH).items)[::-1],
-        turns=turns[::-1],
+        changes=[told.row(one) for one in changes[::-1]],
+        turns=[told.turn(one) for one in turns[::-1]],
         below=[standing(service, one) for one in reversed(below)],
         broken=broken,
     )

@@ -16,7 +16,6 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from stanch.explain import visible
 from stanch.runtime.live import Kind
-from stanch.surfaces.console.failing import said_of
 from stanch.surfaces.console.guard import HEADERS, LOGIN, Guard
 from stanch.surfaces.console.session_records import mark_of
 from stanch.surfaces.following import Following, Told, last_seq
@@ -86,7 +85,7 @@ def streaming(guard: Guard) -> Callable[[Request], Awaitable[Response]]:
                 return RedirectResponse(LOGIN, 303, HEADERS)
             after = await run_in_threadpool(last_seq, guard.service, session_id)
         except (StoreUnreadable, NotFound) as why:
-            status, words = said_of(why)
+            status, words = await run_in_threadpool(guard.failing.said_of, why)
             return Response(words, status, HEADERS, "text/plain")
         messages = _messages(guard, request, session_id, after)
         return StreamingResponse(messages, media_type="text/event-stream", headers=HEADERS)

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from stanch.app.service import Service
 from stanch.app.switching import Shown
-from stanch.surfaces.console.failing import sentence
 from stanch.surfaces.console.guard import Asked, Said
 from stanch.tiers.tier import Tier, Tiers, TiersBroken
 from stanch.values.call import EffectClass
@@ -101,9 +100,9 @@ def answered(asked: Asked) -> tuple[Said, int]:
         send, withhold = _meant(asked, shown.report.asks)
         service.switching.answer(session_id, send=send, withhold=withhold, by=asked.login.by)
     except Conflict as why:
-        return Said("", "deny", sentence(why)), 409
+        return Said("", "deny", asked.failing.sentence(why)), 409
     except BadInput as why:
-        return Said("", "deny", sentence(why)), 422
+        return Said("", "deny", asked.failing.sentence(why)), 422
     tone = "allow" if not withhold else "deny" if not send else "ask"
     return Said("", tone, _words(shown.model, len(send), len(withhold))), 200
 

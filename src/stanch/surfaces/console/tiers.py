@@ -16,7 +16,6 @@ from stanch.app.sessions import naming
 from stanch.policy.document import Policy, TierSpec
 from stanch.policy.lint import Finding
 from stanch.policy.model_names import fits
-from stanch.surfaces.console.failing import sentence
 from stanch.surfaces.console.guard import Asked
 from stanch.surfaces.console.tier_folders import CLASSES, Branch, branch_of
 from stanch.tiers.tier import Tiers, TiersBroken
@@ -113,7 +112,7 @@ def _tried(asked: Asked, tiers: Tiers) -> dict[str, Any]:
         also = [(one, tier) for one, tier in assignments.items() if one != found.pattern and fits(one, model)]
         said["also"] = also
     except (BadFields, TiersBroken) as why:
-        said["wrong"] = sentence(why)
+        said["wrong"] = asked.failing.sentence(why)
     return said
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from stanch.app.approval_words import reason_of, targets_of
 from stanch.app.asking import Described
-from stanch.explain import sentence
 from stanch.surfaces.console.cards import parts_of, rule_of
 from stanch.surfaces.console.guard import Asked
 from stanch.values.fault import BadCall, BadFields
@@ -40,12 +39,12 @@ def answer_to(asked: Asked) -> Mapping[str, Any]:
         session, decision = asked.service.check(described, tool, arguments)
     except RecursionError:
         raise BadCall("the arguments are nested too deeply") from None
-    reason = reason_of(decision)
+    reason = asked.service.projecting.records().reason(reason_of(decision))
     is_command = any(effect.command is not None for effect in decision.call.effects)
     return {
         "effect": decision.effect.value,
         "word": _WORDS[decision.effect.value],
-        "sentence": sentence(decision.reason, decision.effect),
+        "sentence": reason["sentence"],
         "rule": rule_of(reason["rule"]),
         "layer": reason["layer"].replace("_", " "),
         "code": reason["code"],

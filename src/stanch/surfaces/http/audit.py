@@ -5,6 +5,7 @@ Settles the routes. Does not settle which events are kept (`storage`).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 from stanch.surfaces.http.access import Served
@@ -37,7 +38,7 @@ def list_audit(  # noqa: PLR0917 - called by name
         limit=limit,
         cursor=cursor,
     )
-    return page_shown(page, audit_shown)
+    return page_shown(page, partial(audit_shown, told=service.projecting.records()))
 
 
 @ROUTER.get("/verify")

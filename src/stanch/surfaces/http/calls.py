@@ -5,6 +5,7 @@ Settles the routes. Does not settle whether a call may run (`app.calls`) nor who
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from stanch.app.calls import Submitted
@@ -53,13 +54,14 @@ def list_calls(  # noqa: PLR0917 - called by name
 ) -> PageShown[CallShown | BrokenShown]:
     """List the calls of a session, newest first."""
     own_session(service, caller, session_id)
-    return page_shown(service.calls.list(session_id, state=state, limit=limit, cursor=cursor), call_shown)
+    page = service.calls.list(session_id, state=state, limit=limit, cursor=cursor)
+    return page_shown(page, partial(call_shown, told=service.projecting.records()))
 
 
 @ROUTER.get("/calls/{call_id}", responses=problems(404))
 def read_call(call_id: str, service: Served, caller: Asked) -> CallShown:
     """Read a call: where it stands, and why."""
-    return call_shown(own_call(service, caller, call_id))
+    return call_shown(own_call(service, caller, call_id), service.projecting.records())
 
 
 @ROUTER.post("/calls/{call_id}/start", response_model=JudgedCallShown, responses=problems(404, 409, *BODY))
@@ -77,19 +79,20 @@ def start_call(call_id: str, body: StartBody, service: Served, caller: Asked, by
 def finish_call(call_id: str, body: FinishBody, service: Served, caller: Asked, by: By) -> CallShown:
     """Say how a call ended that was running."""
     own_call(service, caller, call_id)
-    return call_shown(service.calls.finish(call_id, ENDS[body.outcome], by=by))
+    return call_shown(service.calls.finish(call_id, ENDS[body.outcome], by=by), service.projecting.records())
 
 
 @ROUTER.post("/calls/{call_id}/cancel", responses=problems(404, 409))
 def cancel_call(call_id: str, service: Served, caller: Asked, by: By) -> CallShown:
     """Take a call back, with the request that it waits for."""
     own_call(service, caller, call_id)
-    return call_shown(service.calls.cancel(call_id, by=by))
+    return call_shown(service.calls.cancel(call_id, by=by), service.projecting.records())
 
 
 def _judged(service: Service, made: Submitted) -> dict[str, Any]:
+    told = service.projecting.records()
     return {
-        "call": call_shown(made.call),
-        "answer": wire.answer_json(made.decision, policy_of(service, service.policy.workspace)),
+        "call": call_shown(made.call, told),
+        "answer": told.answer(wire.answer_json(made.decision, policy_of(service, service.policy.workspace))),
         "request": request_shown(made.approval),
     }

@@ -6,14 +6,15 @@ accounted for. Does not settle what an operation does (`content`), nor what is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from fastapi import Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import Headers
 
 from stanch.app.content_writing import Declared
 from stanch.app.owning import own_session
@@ -23,6 +24,7 @@ from stanch.content.access import Access
 from stanch.content.streams import Stream
 from stanch.delivery.operation import ContentDelivery, ContentDeliveryUnaccounted, Operation
 from stanch.surfaces.http.access import SURFACE
+from stanch.surfaces.http.fields import problems_of
 from stanch.surfaces.http.problems import unprocessable
 from stanch.surfaces.http.route import GuardedRoute
 
@@ -49,7 +51,7 @@ def serves(operation: Operation[Any, Any, Any]) -> Callable[[Endpoint], Endpoint
 class Answering:
     """Answers one request with one operation."""
 
-    def __init__(self, service: Service, caller: Caller, headers: Mapping[str, str]) -> None:
+    def __init__(self, service: Service, caller: Caller, headers: Headers) -> None:
         self._service, self._caller, self._headers = service, caller, headers
         self.access: Access | None = None
 
@@ -58,7 +60,7 @@ class Answering:
 
         `more` goes to `Content.access`. Raises whatever the operation does, and `CallRefused`. It blocks.
         """
-        content, session_id = self._service.content, self._headers.get(SESSION)
+        content, session_id = self._service.content, _single(self._headers, SESSION)
         classified = self._caller.principal.is_copilot
         if classified and session_id is not None:
             own_session(self._service, self._caller, session_id)
@@ -66,13 +68,16 @@ class Answering:
             self._caller.principal,
             self._caller.through(SURFACE),
             session_id=session_id if classified else None,
+            tool=operation.tool,
             declared=_declared(self._headers),
             **more,
         )
-        arguments = asked.model_dump(mode="json", exclude_none=True)
+        arguments = asked.model_dump(mode="json", exclude_defaults=True)
         with ExitStack() as judged:
             if operation.tool is not None:
-                judged.enter_context(content.judged(access, operation.tool, arguments, call_id=self._headers.get(CALL)))
+                judged.enter_context(
+                    content.judged(access, operation.tool, arguments, call_id=_single(self._headers, CALL))
+                )
             found: R = content.leaving(access, operation(access, asked))
         return found
 
@@ -92,7 +97,12 @@ class ContentRoute(GuardedRoute):
         inner = super().get_route_handler()
 
         async def accounted(request: Request) -> Response:
-            response = await inner(request)
+            try:
+                response = await inner(request)
+            except ValidationError as why:
+                if why.title != self.operation.arguments.__name__:
+                    raise
+                raise unprocessable(problems_of(why.errors(include_url=False))) from None
             caller: Caller = request.state.caller
             if caller.principal.is_copilot and self.operation.content_delivery is ContentDelivery.SOURCED:
                 answering: Answering | None = getattr(request.state, "answering", None)
@@ -129,17 +139,26 @@ def _blocks(stream: Stream) -> Iterator[bytes]:
     yield from stream.chunks
 
 
-def as_json(given: BaseModel | Any) -> JSONResponse:
+def as_json(given: BaseModel | Any, status: int = 200) -> JSONResponse:
     """The answer that holds what an operation gave: a model's is projected already, and no shape is held against it."""
-    return JSONResponse(given.model_dump(mode="json") if isinstance(given, BaseModel) else given)
+    return JSONResponse(given.model_dump(mode="json") if isinstance(given, BaseModel) else given, status)
 
 
-def _declared(headers: Mapping[str, str]) -> Declared | None:
+def _single(headers: Headers, name: str) -> str | None:
+    """The header's value; None where there is none. Raises `Problem` 422 where there are two: neither is believed."""
+    given = headers.getlist(name)
+    if len(given) > 1:
+        raise unprocessable([(name, f"the header '{name}' may be sent once")])
+    return given[0] if given else None
+
+
+def _declared(headers: Headers) -> Declared | None:
     """What a writer says of itself. Raises `Problem` 422."""
-    named, complete = headers.get(SECRETS), headers.get(COMPLETE)
-    if named is None and complete is None:
+    # WHY all of them: to drop one would be to forget secrets.
+    named, complete = headers.getlist(SECRETS), _single(headers, COMPLETE)
+    if not named and complete is None:
         return None
     if complete not in (None, "yes", "no"):
         raise unprocessable([(COMPLETE, f"'{COMPLETE}' is 'yes' or 'no'")])
-    names = tuple(name.strip() for name in (named or "").split(",") if name.strip())
+    names = tuple(name.strip() for name in ",".join(named).split(",") if name.strip())
     return Declared(names, complete != "no")

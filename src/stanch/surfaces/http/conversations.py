@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Any
 
 import anyio
@@ -56,7 +57,8 @@ async def send_message(  # noqa: PLR0917 - called by name
 ) -> AgentTurnShown:
     """Say something to a session's agent: a turn begins, which goes on by itself until the agent has answered."""
     turn = await run_in_threadpool(service.agents.begin, session_id, body.text, by=by)
-    return turn_shown(await _ended(request, service, turn, wait) if wait else turn)
+    turn = await _ended(request, service, turn, wait) if wait else turn
+    return turn_shown(turn, await run_in_threadpool(service.projecting.records))
 
 
 @ROUTER.get(
@@ -80,25 +82,27 @@ def list_turns(
 ) -> PageShown[AgentTurnShown | BrokenShown]:
     """List the turns in which the session's agent answered, newest first."""
     service.sessions.get(session_id)
-    return page_shown(service.turn_log.list(session_id, state=state, limit=limit, cursor=cursor), turn_shown)
+    page = service.turn_log.list(session_id, state=state, limit=limit, cursor=cursor)
+    return page_shown(page, partial(turn_shown, told=service.projecting.records()))
 
 
 @ROUTER.get("/turns/{turn_id}", responses=problems(404))
 def read_turn(turn_id: str, service: Served) -> AgentTurnShown:
     """Read a turn: where it stands, and why it did not come to its end."""
-    return turn_shown(service.turn_log.get(turn_id))
+    return turn_shown(service.turn_log.get(turn_id), service.projecting.records())
 
 
 @ROUTER.get("/turns/{turn_id}/refused", responses=problems(404))
 def list_refused(turn_id: str, service: Served) -> list[CallShown]:
     """List the calls of a turn that were refused, those of subagents too, oldest first."""
-    return [call_shown(call) for call in service.agents.refused(turn_id)]
+    told = service.projecting.records()
+    return [call_shown(call, told) for call in service.agents.refused(turn_id)]
 
 
 @ROUTER.post("/turns/{turn_id}/stop", responses=problems(404, 409))
 def stop_turn(turn_id: str, service: Served, by: By) -> AgentTurnShown:
     """Stop a turn, whichever node runs it. What it waits for is taken back."""
-    return turn_shown(service.agents.stop(turn_id, by=by))
+    return turn_shown(service.agents.stop(turn_id, by=by), service.projecting.records())
 
 
 async def _ended(request: Request, service: Service, turn: TurnRecord, seconds: int) -> TurnRecord:

@@ -66,7 +66,8 @@ ROUTER = guarded("/api", "decide", AskingRoute)
 def check(body: CheckBody, service: Served) -> Any:
     """Say what the gate answers to a call, with what each layer said."""
     answered = service.check(*_question(body), call_id=body.call_id, cwd=_cwd(body), trace=True)
-    return wire.answer_json(answered.decision, policy_of(service, answered.session.engine.policy.workspace))
+    policy = policy_of(service, answered.session.engine.policy.workspace)
+    return _told(service, wire.answer_json(answered.decision, policy))
 
 
 @ROUTER.post("/explain", response_model=ExplanationShown, responses=problems(404, 409, *BODY))
@@ -74,7 +75,7 @@ def explain(body: CheckBody, service: Served) -> Any:
     """Say what the gate answers to a call, and why every other rule did not decide."""
     answered, found = service.explain(*_question(body), call_id=body.call_id, cwd=_cwd(body))
     said = wire.answer_json(answered.decision, policy_of(service, answered.session.engine.policy.workspace))
-    return said | {"rules": [wire.contest_json(one) for one in found]}
+    return _told(service, said | {"rules": [wire.contest_json(one) for one in found]})
 
 
 def _question(body: CheckBody) -> tuple[str | Described, str, dict[str, Any]]:
@@ -93,6 +94,11 @@ def _question(body: CheckBody) -> tuple[str | Described, str, dict[str, Any]]:
         context=context_in(body.context) if "context" in given else UNSET,
     )
     return described, body.tool, body.arguments
+
+
+def _told(service: Service, said: dict[str, Any]) -> Any:
+    """The answer with its reasons told. WHY by what is known here: this is asked before every call of every agent."""
+    return service.projecting.records(now=False).answer(said)
 
 
 def _cwd(body: CheckBody) -> str | None:

@@ -79,8 +79,9 @@ class _Stream:
             while not self._over():
                 self._rung.clear()
                 rows = await run_in_threadpool(self._service.events.after, self._after)
+                told = await run_in_threadpool(self._service.projecting.records)
                 for row in rows:
-                    said = _said(row)
+                    said = _said(row if isinstance(row, Broken) else told.row(row))
                     self._after = int(said.id or self._after)
                     yield said
                 if not rows:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 
 from stanch.app.approving import BypassWish, Edit, EditRefused, Resolved
 from stanch.app.owning import own_question, own_session
 from stanch.app.tokens import Caller
+from stanch.app.told_records import TellsRecords
 from stanch.explain.written import reason_json
 from stanch.surfaces.http.access import Asked, By, Served
 from stanch.surfaces.http.calls_bodies import AnswerBody, QuestionBody, ResolveBody
@@ -43,7 +45,7 @@ def read_inbox(service: Served, limit: Limit = 50, cursor: Cursor = None, sessio
     waiting = service.inbox.list(session_id=session_id, limit=limit, cursor=cursor)
     return InboxShown.model_construct(
         total=waiting.total,
-        approvals=page_shown(waiting.approvals, approval_shown).items,
+        approvals=page_shown(waiting.approvals, partial(approval_shown, told=service.projecting.records())).items,
         clarifications=page_shown(waiting.clarifications, question_shown).items,
         next=waiting.next,
     )
@@ -52,7 +54,7 @@ def read_inbox(service: Served, limit: Limit = 50, cursor: Cursor = None, sessio
 @ROUTER.get("/inbox/approvals/{request_id}", responses=problems(404))
 def read_approval(request_id: str, service: Served) -> ApprovalShown:
     """Read a request for approval, answered or not."""
-    return approval_shown(service.inbox.resolution(request_id))
+    return approval_shown(service.inbox.resolution(request_id), service.projecting.records())
 
 
 @ROUTER.post("/inbox/approvals/{request_id}/resolve", responses=problems(404, 409, *BODY))
@@ -73,7 +75,7 @@ def resolve_approval(request_id: str, body: ResolveBody, service: Served, caller
         raise Problem(409, "edit-refused", str(refused), code=reason.code, more=more) from None
     except Conflict as why:
         raise _late(why, service.inbox.resolution(request_id)) from None
-    return _resolved(done)
+    return _resolved(done, service.projecting.records())
 
 
 @ROUTER.post("/inbox/clarifications/{request_id}/resolve", responses=problems(404, 409, *BODY))
@@ -136,10 +138,10 @@ def _late(why: Conflict, found: ApprovalRecord | ClarificationRecord) -> Problem
     return Problem(409, "answered", str(why), more={"resolution": resolution_of(found).model_dump(mode="json")})
 
 
-def _resolved(done: Resolved) -> ResolvedShown:
+def _resolved(done: Resolved, told: TellsRecords) -> ResolvedShown:
     return ResolvedShown(
-        request=approval_shown(done.approval),
-        call=call_shown(done.call),
+        request=approval_shown(done.approval, told),
+        call=call_shown(done.call, told),
         bypass=None if done.bypass is None else bypass_shown(done.bypass),
-        instead=None if done.instead is None else approval_shown(done.instead),
+        instead=None if done.instead is None else approval_shown(done.instead, told),
     )

@@ -6,6 +6,7 @@ Settles the routes. Does not settle what any of them does (`app.jobs`, `app.sess
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends
@@ -106,13 +107,13 @@ def list_job_runs(
     page = service.job_runs.list(job_id, state=state, limit=limit, cursor=cursor)
     if not page.total:
         service.jobs.get(job_id)
-    return page_shown(page, job_run_shown)
+    return page_shown(page, partial(job_run_shown, told=service.projecting.records()))
 
 
 @ROUTER.post("/{job_id}/run", status_code=201, responses=problems(404, 409))
 def run_job(job_id: str, service: Served, by: By) -> JobRunShown:
     """Run a job now, as if its time had come. A job that is off, or of which a run goes on, is not run."""
-    return job_run_shown(service.scheduler.run_now(job_id, by=by))
+    return job_run_shown(service.scheduler.run_now(job_id, by=by), service.projecting.records())
 
 
 def _shown(job: JobRecord) -> JobShown:

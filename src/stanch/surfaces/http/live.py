@@ -17,6 +17,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from stanch.app.service import Service
+from stanch.app.told_records import TellsRecords
 from stanch.runtime.live import Kind
 from stanch.surfaces.following import LOOK_SECONDS, Following, Told, last_seq
 from stanch.surfaces.http.access import Served, admitted
@@ -69,7 +70,7 @@ async def _events(request: Request, service: Service, session_id: str, after: in
         async with aclosing(following.told()) as told:
             async for one in told:
                 if one is not None:
-                    yield _said(one)
+                    yield _said(one, service.projecting.records(now=False))
                 elif time.monotonic() - admitted_at > LOOK_SECONDS:
                     await run_in_threadpool(admitted, request, PATH)
                     admitted_at = time.monotonic()
@@ -77,10 +78,13 @@ async def _events(request: Request, service: Service, session_id: str, after: in
         return
 
 
-def _said(told: Told) -> ServerSentEvent:
+def _said(told: Told, tells: TellsRecords) -> ServerSentEvent:
     if told.message is not None:
         name = "broken" if isinstance(told.message, Broken) else Kind.MESSAGE.value
         return ServerSentEvent(json.dumps(message_or_broken(told.message)), event=name, id=str(told.seq))
     if told.turn is not None:
-        return ServerSentEvent(turn_shown(told.turn).model_dump_json(), event=Kind.TURN.value)
-    return ServerSentEvent(json.dumps(told.data, default=dict), event=told.kind.value)
+        return ServerSentEvent(turn_shown(told.turn, tells).model_dump_json(), event=Kind.TURN.value)
+    data = dict(told.data or {})
+    if "reason" in data:
+        data["reason"] = tells.reason(data["reason"])
+    return ServerSentEvent(json.dumps(data, default=dict), event=told.kind.value)

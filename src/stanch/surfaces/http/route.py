@@ -47,13 +47,17 @@ class GuardedRoute(APIRoute):
             strict.state.caller = await run_in_threadpool(admitted, strict, self.path)
             strict.state.body_model = self.body_model
             self.known_query(strict)
-            raw = await strict.body()
-            takes = self.body_field is not None or "requestBody" in (self.openapi_extra or {})
-            if raw and body_of(strict, raw) not in (None, {}) and not takes:
-                raise unprocessable([("", "this takes no body")])
+            await self.known_body(strict)
             return await inner(strict)
 
         return guarded
+
+    async def known_body(self, request: Request) -> None:
+        """Refuses a body that cannot be read, or that nothing is made of. Raises `Problem` 400, 415 and 422."""
+        raw = await request.body()
+        takes = self.body_field is not None or "requestBody" in (self.openapi_extra or {})
+        if raw and body_of(request, raw) not in (None, {}) and not takes:
+            raise unprocessable([("", "this takes no body")])
 
     def known_query(self, request: Request) -> None:
         """Refuses a parameter that the route does not know. Raises `Problem` 422."""

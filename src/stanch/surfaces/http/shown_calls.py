@@ -1,6 +1,7 @@
 """What answers about calls, and about what waits for a person, hold.
 
-Settles shapes only. INVARIANT: what an agent is answered holds no diff, since that shows what is in a file.
+Settles shapes only. INVARIANT: what an agent is answered holds no diff, since that shows what is in a file; and no
+reason holds a value of the vault, while arguments are as they are.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from stanch.app.told_records import TellsRecords
 from stanch.surfaces.http.answers import AnswerShown
 from stanch.surfaces.http.shown import BrokenShown, ResolutionShown, Shown, Word
 from stanch.values.approval import ApprovalRecord, BypassRecord, CallRecord, ClarificationRecord
@@ -121,7 +123,7 @@ class ResolvedShown(Shown):
     instead: ApprovalShown | None
 
 
-def call_shown(call: CallRecord) -> CallShown:
+def call_shown(call: CallRecord, told: TellsRecords) -> CallShown:
     """A call as JSON."""
     return CallShown(
         id=call.id,
@@ -131,7 +133,7 @@ def call_shown(call: CallRecord) -> CallShown:
         arguments=dict(call.arguments),
         cwd=call.cwd,
         state=call.state.value,
-        reason=dict(call.reason),
+        reason=told.reason(call.reason),
         edited=call.edited,
         request_id=call.request_id,
         created_at=call.created_at,
@@ -151,7 +153,7 @@ def request_shown(approval: ApprovalRecord | None) -> RequestShown | None:
     )
 
 
-def approval_shown(approval: ApprovalRecord) -> ApprovalShown:
+def approval_shown(approval: ApprovalRecord, told: TellsRecords) -> ApprovalShown:
     """A request as JSON for a person."""
     return ApprovalShown(
         request_id=approval.request_id,
@@ -168,7 +170,7 @@ def approval_shown(approval: ApprovalRecord) -> ApprovalShown:
         agent_id=approval.agent_id,
         source=approval.source.value,
         context_label=approval.context_label,
-        reason=dict(approval.reason),
+        reason=told.reason(approval.reason),
         tool_category=None if approval.tool_category is None else approval.tool_category.value,
         mcp_server=approval.mcp_server,
         diff=approval.diff,

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from stanch.app.told_records import TellsRecords
 from stanch.surfaces.http.shown import Shown, Word
 from stanch.values.turn import JobRunRecord
 
@@ -26,8 +27,9 @@ class JobRunShown(Shown):
     ended_at: datetime | None
 
 
-def job_run_shown(run: JobRunRecord) -> JobRunShown:
+def job_run_shown(run: JobRunRecord, told: TellsRecords) -> JobRunShown:
     """A run as JSON."""
+    run = told.run(run)
     return JobRunShown(
         job_id=run.job_id,
         due_at=run.due_at,

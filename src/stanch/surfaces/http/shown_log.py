@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from stanch.app.told_records import TellsRecords
 from stanch.surfaces.http.shown import PrincipalShown, Shown, principal_shown
 from stanch.values.records import AuditRecord, ChainBreak, ChainReport, NewToken, TokenRecord
 
@@ -67,8 +68,9 @@ def new_token_shown(token: NewToken) -> NewTokenShown:
     return NewTokenShown(**token_shown(token.record).model_dump(), secret=token.secret)
 
 
-def audit_shown(row: AuditRecord) -> AuditShown:
+def audit_shown(row: AuditRecord, told: TellsRecords) -> AuditShown:
     """A row of the audit log as JSON."""
+    row = told.row(row)
     return AuditShown(
         seq=row.seq,
         at=row.at,

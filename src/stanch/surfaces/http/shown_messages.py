@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from stanch.app.told_records import TellsRecords
 from stanch.surfaces.http.shown import BrokenShown, Shown, Word
 from stanch.tiers.dialects.ours import write_message
 from stanch.values.records import Broken
@@ -154,8 +155,9 @@ def message_or_broken(one: MessageRecord | Broken) -> dict[str, Any]:
     return message_json(one)
 
 
-def turn_shown(turn: TurnRecord) -> AgentTurnShown:
+def turn_shown(turn: TurnRecord, told: TellsRecords) -> AgentTurnShown:
     """A turn as JSON."""
+    turn = told.turn(turn)
     return AgentTurnShown(
         id=turn.id,
         session_id=turn.session_id,

@@ -14,6 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from stanch.surfaces.http.content_uploads import most_uploaded, too_long
 from stanch.surfaces.http.problems import Problem, note, problem_of, teller, told
 
 MOST_BODY_BYTES = 1 << 20
@@ -71,7 +72,8 @@ class Surrounding:
             if apart is not None:
                 await apart(scope, receive, sending)
                 return
-            receiving = await _bounded(Headers(scope=scope), receive)
+            headers, most = Headers(scope=scope), most_uploaded(scope["method"], scope["path"])
+            receiving = await _bounded(headers, receive) if most is None else _counted(headers, receive, most)
             await self.app(scope, receiving, sending)
         except Exception as fault:
             if not isinstance(fault, Problem):
@@ -115,15 +117,9 @@ def _is_loopback(name: str) -> bool:
 
 async def _bounded(headers: Headers, receive: Receive) -> Receive:
     """The same messages, the body in one of them. Raises `Problem` 413 for one that is too long."""
-    length = headers.get("content-length")
-    if length is None and "transfer-encoding" not in headers:
+    if headers.get("content-length") is None and "transfer-encoding" not in headers:
         return receive
-    if (
-        length is not None
-        and length.isdigit()
-        and (len(length) > len(str(MOST_BODY_BYTES)) or int(length) > MOST_BODY_BYTES)
-    ):
-        raise _too_long()
+    _announced(headers, MOST_BODY_BYTES)
     body, more = bytearray(), True
     while more:
         message = await receive()
@@ -131,7 +127,7 @@ async def _bounded(headers: Headers, receive: Receive) -> Receive:
             return _again(message, receive)
         body += message.get("body", b"")
         if len(body) > MOST_BODY_BYTES:
-            raise _too_long()
+            raise too_long(MOST_BODY_BYTES)
         more = message.get("more_body", False)
     return _again({"type": "http.request", "body": bytes(body), "more_body": False}, receive)
 
@@ -149,7 +145,24 @@ def _again(message: Message, receive: Receive) -> Receive:
     return receiving
 
 
-def _too_long() -> Problem:
-    return Problem(
-        413, "too-large", f"the body is larger than {MOST_BODY_BYTES:,} bytes", headers={"Connection": "close"}
-    )
+def _counted(headers: Headers, receive: Receive, most: int) -> Receive:
+    """The same messages as they come, for a part that puts a body away. Raises `Problem` 413, also in between."""
+    _announced(headers, most)
+    size = 0
+
+    async def receiving() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > most:
+            raise too_long(most)
+        return message
+
+    return receiving
+
+
+def _announced(headers: Headers, most: int) -> None:
+    """Refuses a body that says of itself that it is too long. Raises `Problem` 413."""
+    length = headers.get("content-length", "")
+    if length.isdigit() and (len(length) > len(str(most)) or int(length) > most):
+        raise too_long(most)

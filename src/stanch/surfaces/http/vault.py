@@ -1,4 +1,4 @@
-"""`/api/vault`: which secrets there are; setting and revoking them. No answer holds a value.
+"""`/api/vault`: which secrets there are; setting, revoking and forgetting them. No answer holds a value.
 
 Settles the routes, and that nothing that was sent comes back but a name and a note. Does not settle how a value is kept
 (`app.vault`). WHY fields are not named here where they are unknown, as they are elsewhere: a value may have been put in
@@ -7,15 +7,16 @@ the place of a name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import Request, Response
+from fastapi import Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import Field, SecretStr
 
-from stanch.app.vault import LONGEST, LONGEST_NOTE, LONGEST_OWNER
+from stanch.app.vault import Unreadable
+from stanch.app.vault_fields import LONGEST, LONGEST_NOTE, LONGEST_OWNER
 from stanch.secrets.text import Secret
 from stanch.surfaces.http.access import By, Served
 from stanch.surfaces.http.bodies import Body
@@ -27,6 +28,7 @@ from stanch.surfaces.http.routers import BODY, guarded
 from stanch.surfaces.http.shown import BrokenShown, PageShown, Shown
 from stanch.values.vault import SecretRecord, SecretScope
 
+Confirm = Annotated[str, Query(max_length=512, description="The name once more: nothing of this can be undone.")]
 _KNOWN = ("value", "note", "owner", "scope")
 
 
@@ -81,6 +83,7 @@ class SecretShown(Shown):
     created_at: datetime
     changed_at: datetime
     revoked_at: datetime | None
+    values: int = Field(description="How many it has and had, all of which are looked for.")
 
 
 class SecretSetShown(SecretShown):
@@ -96,15 +99,31 @@ class ResealedShown(Shown):
     key: str | None
 
 
-def secret_shown(record: SecretRecord) -> SecretShown:
-    """What is known of a secret, as JSON."""
-    return SecretShown(**_fields(record))
+class ForgottenShown(Shown):
+    """How many values are looked for no more."""
+
+    name: str
+    forgotten: int
+
+
+class UnreadableShown(Shown):
+    """The rows of the vault that stop every request to a model, and why each cannot be read or opened."""
+
+    items: list[BrokenShown]
+
+
+class ForgetBody(Body):
+    """How many rows the person was told of who wants them forgotten."""
+
+    count: int = Field(ge=1, description="As many as `GET /api/vault/unreadable` gave.")
 
 
 @ROUTER.get("")
 def list_secrets(service: Served, limit: Limit = 50, cursor: Cursor = None) -> PageShown[SecretShown | BrokenShown]:
     """List the secrets, by name. Values are never read over this API."""
-    return page_shown(service.vault.names(limit=limit, cursor=cursor), secret_shown)
+    page = service.vault.names(limit=limit, cursor=cursor)
+    counts = service.vault.counts([one.name for one in page.items if isinstance(one, SecretRecord)])
+    return page_shown(page, lambda one: SecretShown(**_fields(one, counts)))
 
 
 @ROUTER.put("/{name}", responses=problems(*BODY))
@@ -118,13 +137,33 @@ def set_secret(name: str, body: SecretBody, service: Served, by: By) -> SecretSe
         scope=SecretScope(body.scope),
         by=by,
     )
-    return SecretSetShown(**_fields(kept.record), warnings=list(kept.warnings))
+    return SecretSetShown(**_fields(kept.record, service.vault.counts([name])), warnings=list(kept.warnings))
 
 
 @ROUTER.delete("/{name}", responses=problems(404, 409))
 def revoke_secret(name: str, service: Served, by: By) -> SecretShown:
     """Revoke a secret: it is used no more, and still taken out of what models are sent."""
-    return secret_shown(service.vault.revoke(name, by=by))
+    return SecretShown(**_fields(service.vault.revoke(name, by=by), service.vault.counts([name])))
+
+
+@ROUTER.delete("/{name}/values", responses=problems(404, 409))
+def forget_secret(name: str, service: Served, by: By, confirm: Confirm) -> ForgottenShown:
+    """Forget a revoked secret with every value that it had: they are looked for no more, wherever they stand."""
+    if confirm != name:
+        raise unprocessable([("confirm", "'confirm' must be the name of the secret once more")])
+    return ForgottenShown(name=name, forgotten=service.vault.forget(name, by=by))
+
+
+@ROUTER.get("/unreadable")
+def list_unreadable(service: Served) -> UnreadableShown:
+    """List what stops every request to a model: rows of the vault that cannot be read, and values without their key."""
+    return _unreadable(service.vault.unreadable())
+
+
+@ROUTER.post("/unreadable/forget", responses=problems(409, *BODY))
+def forget_unreadable(body: ForgetBody, service: Served, by: By) -> UnreadableShown:
+    """Forget what cannot be opened: whatever these values are, they are looked for no more, and requests go on."""
+    return _unreadable(service.vault.forget_unreadable(body.count, by=by))
 
 
 @ROUTER.post("/reseal")
@@ -134,8 +173,13 @@ def reseal(service: Served, by: By) -> ResealedShown:
     return ResealedShown(resealed=done, key=service.vault.key)
 
 
-def _fields(record: SecretRecord) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in SecretShown.model_fields}
+def _unreadable(rows: Sequence[Unreadable]) -> UnreadableShown:
+    return UnreadableShown(items=[BrokenShown(id=one.id, table=one.table, problem=one.problem) for one in rows])
+
+
+def _fields(record: SecretRecord, counts: Mapping[str, int]) -> dict[str, Any]:
+    known = {name: getattr(record, name) for name in SecretShown.model_fields if name != "values"}
+    return {**known, "values": counts.get(record.name, 0)}
 
 
 def _told(why: RequestValidationError) -> list[tuple[str, str]]:
@@ -143,7 +187,7 @@ def _told(why: RequestValidationError) -> list[tuple[str, str]]:
     found: dict[str, str] = {}
     for error in why.errors():
         where = [part for part in error["loc"] if part not in ("body", "query", "path")]
-        field = str(where[0]) if where and where[0] in (*_KNOWN, "limit", "cursor") else ""
+        field = str(where[0]) if where and where[0] in (*_KNOWN, "limit", "cursor", "confirm", "count") else ""
         found.setdefault(field, _words(field, str(error["type"])))
     return list(found.items())
 
@@ -159,5 +203,6 @@ def _words(field: str, kind: str) -> str:
         "owner": f"text of 1 to {LONGEST_OWNER} characters, or null",
         "scope": "'workspace' or 'user'",
         "limit": "a whole number from 1 to 500",
+        "count": "a whole number from 1",
     }
     return f"'{field}' must be {wanted.get(field, 'something else')}"

@@ -69,7 +69,9 @@ class Door:
         except _Gone:
             return
         except Exception as fault:
-            await refusal_of(shape, fault)(scope, receive, send)
+            # WHY in a thread: whether the vault knows more by now is asked of the store.
+            refused = await run_in_threadpool(refusal_of, shape, fault, self._service.projecting.told)
+            await refused(scope, receive, send)
             return
         await self._passed(scope, receive, send, address, outgoing)
 

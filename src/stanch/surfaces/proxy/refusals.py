@@ -1,7 +1,7 @@
 """A refusal in the words of the provider that the caller thinks it speaks to.
 
-Settles status and body. INVARIANT: they hold names of fields, never a value that was sent. Does not settle what is
-refused (`app.proxying`).
+Settles status and body. INVARIANT: they hold names of fields, never a value that was sent, and none of the vault. Does
+not settle what is refused (`app.proxying`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 from starlette.responses import Response
@@ -62,24 +63,24 @@ def refusal(shape: Shape, status: int, message: str, code: str | None = None) ->
     return Response(json.dumps(said).encode(), status, headers, "application/json")
 
 
-def refusal_of(shape: Shape, fault: Exception) -> Response:
-    """The answer that stands for an exception."""
+def refusal_of(shape: Shape, fault: Exception, tell: Callable[[str], str]) -> Response:
+    """The answer that stands for an exception; `tell` makes of its words what may be told."""
     match fault:
         case Unauthorized():
-            return refusal(shape, 401, str(fault), _CODES[401])
+            return refusal(shape, 401, tell(str(fault)), _CODES[401])
         case NotSent():
-            return refusal(shape, 403, str(fault), "withheld")
+            return refusal(shape, 403, tell(str(fault)), "withheld")
         case BadInput():
-            return refusal(shape, 400, str(fault))
+            return refusal(shape, 400, tell(str(fault)))
         case NotFound(kind="model"):
             message = f"{fault}, or its provider does not speak this API: write provider/model, or see [proxy]"
-            return refusal(shape, 404, message, _CODES[404])
+            return refusal(shape, 404, tell(message), _CODES[404])
         case Conflict():
-            return refusal(shape, 409, str(fault))
+            return refusal(shape, 409, tell(str(fault)))
         case Unready() | TiersBroken() | StoreUnreadable() | BrokenRow():
-            return refusal(shape, 503, str(fault))
+            return refusal(shape, 503, tell(str(fault)))
         case Refused():
-            return refusal(shape, fault.status, fault.words)
+            return refusal(shape, fault.status, tell(fault.words))
         case _:
             note(fault)
             return refusal(shape, 500, f"the proxy failed with {type(fault).__name__}; nothing was sent")

@@ -1,0 +1,1 @@
+"""Tests of stored content: what is kept, how it is found, and what is known of it."""

@@ -1,0 +1,1 @@
+"""Tests of what stored content a model gets: the primitive, the operations, the policy table at the real doors."""
