@@ -2,8 +2,8 @@
 
 Whatever a test puts into a vault becomes a mark until that test ends. A mark in a log record of Stanch's, in the text
 of one of its exceptions, in the body of an HTTP error, in an audit row, in what a webhook is told or in a request that
-a stand-in for a model got fails the test: in any spelling that Stanch itself looks for, or that the short list here has,
-which knows nothing of Stanch's own. What is told of a mark is its name.
+a stand-in for a model got fails the test: in any spelling that Stanch itself looks for, or that the short list here
+has, which knows nothing of Stanch's own. What is told of a mark is its name.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from stanch.secrets.sealing import Key, KeyRing
 from stanch.secrets.text import Secret
 from stanch.values.records import Broken
 from tests.app.gates import ADA, POLICY, Gates, until
+from tests.canary import AUDIT, Canary
 
 SECRET = "a key that both know"
 VALUE = "marker-of-the-value-4711"
@@ -145,8 +146,10 @@ def test_a_new_request_is_told_once_signed_and_without_an_argument(
 
 
 @pytest.mark.parametrize("form", [VALUE, base64.b64encode(VALUE.encode()).decode()])
-def test_what_is_told_holds_no_value_of_the_vault(gates: Gates, receiver: Callable[..., Receiver], form: str) -> None:
-    # WHY another vault of the same store: what another node sets is known to whoever tells.
+def test_what_is_told_holds_no_value_of_the_vault(
+    gates: Gates, receiver: Callable[..., Receiver], canary: Canary, form: str
+) -> None:
+    canary.expect_in(AUDIT)  # the gates have no keys, and so know no value
     vault = Vault(gates.store, KeyRing([KEY]))
     vault.set("STRIPE_KEY", Secret(VALUE), by=ADA)
     somebody = receiver()

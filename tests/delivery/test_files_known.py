@@ -11,8 +11,11 @@ from urllib.parse import quote
 
 import pytest
 
+from stanch.content.file_writing import UploadFile, upload_file
+from stanch.values.fault import BadFields
 from tests.content.documents import pdf, word, xlsx
 from tests.delivery.stage import CURIOUS, LABEL, NAME, Stage, State
+from tests.http.served import BY, PERSON
 
 U, E = State.UNKNOWN, State.ENTRIES
 TEXT, BYTES = "/api/files/text/a.txt", "/api/files/content/a.txt"
@@ -161,8 +164,10 @@ def test_a_tier_closes_files_by_their_place(stage: Stage) -> None:
     assert ask("text/open/b.txt").status_code == 200
     found = ask("grep?pattern=words").json()
     assert ([one["path"] for one in found["items"]], found["withheld"]) == (["open/b.txt"], {"content_tier": 1})
-    previews = {one["path"]: (one["preview"], one["withheld"]) for one in ask("search?query=words").json()["items"]}
-    assert previews == {"private/a.txt": (None, "content_tier"), "open/b.txt": ("the words", None)}
+    # Whether a closed file has the words is not told, and neither is it looked through.
+    searched = ask("search?query=words").json()
+    assert [(one["path"], one["preview"]) for one in searched["items"]] == [("open/b.txt", "the words")]
+    assert (searched["total"], searched["withheld"]) == (1, {"content_tier": 1})
     with zipfile.ZipFile(io.BytesIO(ask("archive").content)) as packed:
         assert set(packed.namelist()) == {"open/b.txt", "stanch-manifest.json"}
 
@@ -183,6 +188,14 @@ def test_a_model_is_asked_about_and_says_which_bytes(stage: Stage) -> None:
     assert stage.ask("PUT", BYTES, content=data, call=call).status_code == 200
     assert stage.send("GET", BYTES).content == data
     assert stage.ask("PUT", BYTES, content=data, call=call).status_code == 409
+
+
+def test_no_other_bytes_are_kept_than_those_that_are_named(stage: Stage) -> None:
+    access = stage.content.access(PERSON, BY)
+    for digest, size in (("0" * 64, 1), (hashlib.sha256(b"x").hexdigest(), 2)):
+        with pytest.raises(BadFields, match="are not those of the bytes"):
+            upload_file(access, UploadFile(path="a.txt", digest=digest, size=size, file=io.BytesIO(b"x")))
+    assert stage.send("GET", BYTES).status_code == 404
 
 
 def test_what_a_model_writes_is_known(stage: Stage) -> None:

@@ -8,6 +8,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
+import stanch.storage.content_store  # noqa: F401 - its tables are part of the schema
 from stanch.policy.seeds import ROWS
 from stanch.storage.engine import engine_for, url_of
 from stanch.storage.migrating import VERSIONS

@@ -70,7 +70,7 @@ class Performing:
             return None
         principal = access.delivery.principal
         session = self._store.get_session(session_id)
-        if False:
+        if Right.READ not in rights_of(principal) and session.principal != hands_of(principal):
             raise NotFound("session", session_id)
         return session_id
 

@@ -14,8 +14,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from stanch.app.content import Content
-from stanch.content import archives, file_searching, file_texts, file_writing, files, links  # noqa: F401 - operations
-from stanch.content import knowledge, knowledge_chunks, knowledge_export, knowledge_writing  # noqa: F401 - operations
+from stanch.content import (  # noqa: F401 - operations
+    archives,
+    file_searching,
+    file_texts,
+    file_writing,
+    files,
+    knowledge,
+    knowledge_chunks,
+    knowledge_export,
+    knowledge_writing,
+    links,
+)
 from stanch.content.streams import Stream
 from stanch.delivery.admit import Admission, ContentRefused
 from stanch.delivery.operation import OPERATIONS, Operation

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from stanch.content.extraction_alone import EXIT_WORDS, MOST_CHARACTERS, Cause
+from stanch.content.extraction_alone import EXIT_WORDS, Cause
 from stanch.values.fault import BadInput
 
 SECONDS = 30.0
@@ -29,7 +29,7 @@ _AT_ONCE = threading.BoundedSemaphore(2)
 _SAID = {
     Cause.DAMAGED: "it is damaged, or no document of its kind",
     Cause.ENCRYPTED: "it is encrypted",
-    Cause.TOO_MUCH: f"it holds more than may be read ({MOST_CHARACTERS:,} characters)",
+    Cause.TOO_MUCH: "it holds more than may be read at once",
     Cause.TOO_LONG: "reading it took too long or too much memory",
     Cause.NO_TEXT: "it is neither a text nor a PDF, XLSX or DOCX document",
     Cause.CANCELLED: "nobody waits for it any more",

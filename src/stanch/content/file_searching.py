@@ -105,10 +105,14 @@ class FileFound(Given):
 
 
 class SearchGiven(Given):
-    """The files that have the words, by path. `total` counts them all, as far as was looked."""
+    """The files that have the words, by path. `total` counts them all, as far as was looked.
+
+    `withheld` counts the files that a rule or a tier closes, by the code of the reason: they are not looked through.
+    """
 
     items: tuple[FileFound, ...]
     total: int
+    withheld: Mapping[str, int]
     skipped: NotSearched
     more: bool
 
@@ -199,11 +203,16 @@ def search_files(access: Access, asked: SearchFiles) -> SearchGiven:
     admit_content(access.delivery, ())
     words, looking = words_of(asked.query), _Looking(access)
     found: list[tuple[FileRecord, _Spot | None]] = []
+    withheld: Counter[str] = Counter()
     total, more = 0, False
     for file in files_below(access, below_path(asked.path)):
         if not looking.goes_on():
             more = True
             break
+        closed = _closed(access, file)
+        if closed is not None:
+            withheld[closed.code.value] += 1
+            continue
         text = looking.text(file)
         place = None if text is None else place_of_words(text.text, words)
         if place is None and not in_name(file.path, words):
@@ -214,9 +223,18 @@ def search_files(access: Access, asked: SearchFiles) -> SearchGiven:
     return SearchGiven(
         items=tuple(_previewed(access, found)),
         total=total,
+        withheld=dict(withheld),
         skipped=looking.not_searched(),
         more=more or total > len(found),
     )
+
+
+def _closed(access: Access, file: FileRecord) -> Reason | None:
+    """Why a file is closed whatever it carries: whether its text has a word is then not told, either."""
+    delivery = access.delivery
+    if not delivery.classified or delivery.may_read is None:
+        return None
+    return delivery.may_read(access.place(file.path))
 
 
 def _previewed(access: Access, found: Sequence[tuple[FileRecord, _Spot | None]]) -> Iterator[FileFound]:

@@ -22,7 +22,6 @@ from stanch.content.file_items import FileGiven, PathText, file_at, holders, new
 from stanch.content.file_texts import projected, text_of
 from stanch.delivery.admit import (
     Window,
-    admit_content,
     admit_written_content,
     redact_before_cutting,
     require_admitted_content,
@@ -113,23 +112,21 @@ class EditGiven(Given):
 @operation("files_write", WriteFile, tool="files_write", content_delivery=ContentDelivery.NONE)
 def write_file(access: Access, asked: WriteFile) -> FileGiven:
     """Write a text to a stored file: a new file, or a new version of one that is there."""
-    admit_content(access.delivery, ())
     path = item_path(asked.path)
     data = _encoded("content", asked.content)
     blob = access.blobs.put((data,))
     known = access.writing.over(())(asked.content)
-    return shown(access, _kept(access, path, blob, known, asked))
+    return _saved(access, _kept(access, path, blob, known, asked))
 
 
 @operation("files_upload", UploadFile, tool="files_write", content_delivery=ContentDelivery.NONE, in_chat=False)
 def upload_file(access: Access, asked: UploadFile) -> FileGiven:
     """Keep uploaded bytes as a stored file: a new file, or a new version of one that is there."""
-    admit_content(access.delivery, ())
     path = item_path(asked.path)
     blob = access.blobs.put(_blocks(asked.file))
     if (blob.digest, blob.size) != (asked.digest, asked.size):
         raise BadFields(("digest", "'digest' and 'size' are not those of the bytes that were sent"))
-    return shown(access, _kept(access, path, blob, _known_of_bytes(access, blob), asked))
+    return _saved(access, _kept(access, path, blob, _known_of_bytes(access, blob), asked))
 
 
 @operation("files_edit", EditFile, tool="files_edit", content_delivery=ContentDelivery.SOURCED)
@@ -176,20 +173,24 @@ def edit_file(access: Access, asked: EditFile) -> EditGiven:
 @operation("files_move", MoveFile, tool="files_move", content_delivery=ContentDelivery.NONE)
 def move_file(access: Access, asked: MoveFile) -> FileGiven:
     """Give a stored file another path. Its versions and the links to it stay."""
-    admit_content(access.delivery, ())
     path, to = item_path(asked.path), item_path(asked.to)
     if path == to:
         raise BadFields(("to", "'to' is the path that it has"))
     found = access.stores.move_file(path, to, holders(access), expected=asked.version, by=access.by)
-    return shown(access, found)
+    return _saved(access, found)
 
 
 @operation("files_delete", DeleteFile, tool="files_delete", content_delivery=ContentDelivery.NONE)
 def delete_file(access: Access, asked: DeleteFile) -> FileGiven:
     """Delete a stored file. Its versions can still be read by their numbers."""
-    admit_content(access.delivery, ())
     found = access.stores.delete_file(item_path(asked.path), holders(access), expected=asked.version, by=access.by)
-    return shown(access, found)
+    return _saved(access, found)
+
+
+def _saved(access: Access, file: FileRecord) -> FileGiven:
+    """What is told of a change that stands: nothing of any content."""
+    admit_written_content(access.delivery, ())
+    return shown(access, file)
 
 
 def measured(file: BinaryIO) -> Blob:

@@ -6,6 +6,7 @@ searching (`file_searching`), nor changes (`file_writing`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
@@ -29,7 +30,7 @@ from stanch.content.file_items import (
 )
 from stanch.content.file_texts import projected
 from stanch.content.streams import Stream
-from stanch.delivery.admit import admit_content, require_admitted_content
+from stanch.delivery.admit import admit_content, may_be_named, require_admitted_content
 from stanch.delivery.operation import Asked, ContentDelivery, Given, operation
 from stanch.delivery.source import OPAQUE
 from stanch.values.fault import BrokenRow
@@ -48,11 +49,15 @@ class ListFiles(Asked):
 
 
 class FileList(Given):
-    """A page of files, by path. `next` is the `cursor` of the following page, null on the last."""
+    """A page of files, by path. `next` is the `cursor` of the following page, null on the last.
+
+    `withheld` counts those of the page that a model may not read, of which it is not told.
+    """
 
     items: tuple[FileGiven | BrokenGiven, ...]
     total: int
     next: str | None
+    withheld: int = 0
 
 
 class OneFile(Asked):
@@ -105,7 +110,11 @@ def list_files(access: Access, asked: ListFiles) -> FileList:
     page = access.stores.list_files(
         holders(access), below=below_path(asked.path), limit=asked.limit, cursor=asked.cursor
     )
-    return FileList(items=shown_page(access, page), total=page.total, next=page.next)
+    items = [
+        one for one in page.items if isinstance(one, Broken) or may_be_named(access.delivery, access.place(one.path))
+    ]
+    shown_items = shown_page(access, replace(page, items=items))
+    return FileList(items=shown_items, total=page.total, next=page.next, withheld=len(page.items) - len(items))
 
 
 @operation("files_info", OneFile, tool="files_list", content_delivery=ContentDelivery.NONE, in_chat=False)

@@ -18,7 +18,7 @@ from stanch.content.access import Access
 from stanch.content.file_items import BrokenGiven, PathText, broken, file_at, source_of
 from stanch.content.files import Cursor, Limit
 from stanch.content.streams import Stream
-from stanch.delivery.admit import admit_content, require_admitted_content
+from stanch.delivery.admit import admit_content, admit_written_content, require_admitted_content
 from stanch.delivery.operation import Asked, ContentDelivery, Given, operation
 from stanch.delivery.source import OPAQUE, Kind
 from stanch.values.fault import BrokenRow
@@ -102,6 +102,7 @@ def share_file(access: Access, asked: ShareFile) -> NewLinkGiven:
         expected=file.version,
         by=access.by,
     )
+    admit_written_content(access.delivery, ())
     link = _shown(record, file.path)
     return NewLinkGiven(**link.model_dump(), token=token, address=f"/links/{token}")
 
@@ -119,9 +120,10 @@ def list_links(access: Access, asked: LinksOf) -> LinkList:
 @operation("files_unshare", UnshareFile, tool="files_unshare", content_delivery=ContentDelivery.NONE)
 def unshare_file(access: Access, asked: UnshareFile) -> Unshared:
     """Revoke a public link to a stored file, or all of them."""
-    admit_content(access.delivery, ())
     file = file_at(access, asked.path, deleted=True)
-    return Unshared(path=file.path, revoked=access.stores.revoke_file_links(file.id, asked.link, by=access.by))
+    revoked = access.stores.revoke_file_links(file.id, asked.link, by=access.by)
+    admit_written_content(access.delivery, ())
+    return Unshared(path=file.path, revoked=revoked)
 
 
 @operation("links_open", OpenLink, content_delivery=ContentDelivery.SOURCED, in_chat=False)

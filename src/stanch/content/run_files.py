@@ -5,6 +5,7 @@ Settles which shape each leaves in. Does not settle what is known of one (`conte
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from stanch.content.run_values import MOST_FILE_BYTES, FileBytes, file_name, kno
 from stanch.content.runs import BrokenRun, RunName, visible_run
 from stanch.content.runs_shown import file_source
 from stanch.content.streams import Stream
-from stanch.delivery.admit import Window, admit_content, redact_before_cutting, require_admitted_content
+from stanch.delivery.admit import Window, redact_before_cutting, require_admitted_content
 from stanch.delivery.operation import Asked, ContentDelivery, Given, operation
 from stanch.values.fault import BadFields, BadInput
 from stanch.values.records import Broken
@@ -51,8 +52,10 @@ class ReadRunFile(GetRunFile):
 
 
 class AddRunFile(GetRunFile):
-    """A further file of a run. `content` is a file to read its bytes from."""
+    """A further file of a run. `digest` and `size` are those of its bytes, which `content` is a file to read from."""
 
+    digest: str
+    size: int
     media_type: str = "application/octet-stream"
     content: Any = Field(exclude=True, repr=False)
 
@@ -84,10 +87,9 @@ class RunFileText(Given):
     more: bool
 
 
-@operation("runs.files", ListRunFiles, tool="runs_files", content_delivery=ContentDelivery.SOURCED)
+@operation("runs_files", ListRunFiles, tool="runs_files", content_delivery=ContentDelivery.NONE)
 def list_run_files(access: Access, asked: ListRunFiles) -> RunFilePage:
     """List the files of a run: names, types and sizes."""
-    admit_content(access.delivery, ())
     run = visible_run(access, asked.run)
     page = access.stores.run_files(run.id, limit=asked.limit, cursor=asked.cursor)
     items = tuple(
@@ -96,7 +98,7 @@ def list_run_files(access: Access, asked: ListRunFiles) -> RunFilePage:
     return RunFilePage(items=items, total=page.total, next=page.next)
 
 
-@operation("runs.get", GetRunFile, tool="runs_get", content_delivery=ContentDelivery.SOURCED, in_chat=False)
+@operation("runs_get", GetRunFile, tool="runs_get", content_delivery=ContentDelivery.SOURCED, in_chat=False)
 def get_run_file(access: Access, asked: GetRunFile) -> Stream:
     """Download a file of a run."""
     run, file = _found(access, asked)
@@ -105,7 +107,7 @@ def get_run_file(access: Access, asked: GetRunFile) -> Stream:
     return Stream(chunks, file.name.rpartition("/")[2], file.media_type, file.size, text=file.is_text)
 
 
-@operation("runs.text", ReadRunFile, tool="runs_get", content_delivery=ContentDelivery.SOURCED)
+@operation("runs_text", ReadRunFile, tool="runs_get", content_delivery=ContentDelivery.SOURCED)
 def read_run_file(access: Access, asked: ReadRunFile) -> RunFileText:
     """Read the text of a file of a run, or a part of it."""
     run, file = _found(access, asked)
@@ -122,14 +124,16 @@ def read_run_file(access: Access, asked: ReadRunFile) -> RunFileText:
     return RunFileText(name=file.name, media_type=file.media_type, text=part, more=end < len(text))
 
 
-@operation("runs.add_file", AddRunFile, tool="runs_record", content_delivery=ContentDelivery.SOURCED, in_chat=False)
+@operation("runs_add_file", AddRunFile, tool="runs_record", content_delivery=ContentDelivery.NONE, in_chat=False)
 def add_run_file(access: Access, asked: AddRunFile) -> RunFileShown:
     """Add a file to a run. A name is given once."""
-    admit_content(access.delivery, ())
     run = visible_run(access, asked.run)
     data = asked.content.read(MOST_FILE_BYTES + 1)
     if len(data) > MOST_FILE_BYTES:
         raise BadFields(("content", f"a file of a run has at most {MOST_FILE_BYTES:,} bytes"))
+    # WHY: a person who approves the call is shown these, and no bytes.
+    if (hashlib.sha256(data).hexdigest(), len(data)) != (asked.digest, asked.size):
+        raise BadFields(("digest", "'digest' and 'size' are not those of the bytes that were sent"))
     file = FileBytes(file_name(asked.name), media_of(asked.media_type), data)
     return _shown(access.stores.add_run_file(run.id, new_file(access, file, access.writing.over()), by=access.by))
 

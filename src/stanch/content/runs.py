@@ -12,7 +12,6 @@ from pydantic import Field
 
 from stanch.content.access import Access
 from stanch.content.runs_shown import RunBrief, RunShown, brief, run_shown
-from stanch.delivery.admit import admit_content
 from stanch.delivery.operation import Asked, ContentDelivery, Given, operation
 from stanch.storage.content_run_nouns import MOST_STEPS
 from stanch.values.fault import NotFound
@@ -61,10 +60,9 @@ class RunPage(Given):
     next: str | None
 
 
-@operation("runs.list", ListRuns, tool="runs_list", content_delivery=ContentDelivery.SOURCED)
+@operation("runs_list", ListRuns, tool="runs_list", content_delivery=ContentDelivery.NONE)
 def list_runs(access: Access, asked: ListRuns) -> RunPage:
     """List the runs of the workspace and of the person: their names and where they stand, newest first."""
-    admit_content(access.delivery, ())
     access.stores.settle_runs()
     page = access.stores.list_runs(
         person=access.person, state=asked.state, of_run=asked.of_run, limit=asked.limit, cursor=asked.cursor
@@ -75,7 +73,7 @@ def list_runs(access: Access, asked: ListRuns) -> RunPage:
     return RunPage(items=items, total=page.total, next=page.next)
 
 
-@operation("runs.read", ReadRun, tool="runs_read", content_delivery=ContentDelivery.SOURCED)
+@operation("runs_read", ReadRun, tool="runs_read", content_delivery=ContentDelivery.SOURCED)
 def read_run(access: Access, asked: ReadRun) -> RunShown:
     """Read a run: what it was asked, its steps with arguments, results and logs, and its output.
 

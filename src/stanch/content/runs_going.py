@@ -52,7 +52,7 @@ class ResumeRun(Asked):
     base64: bool = Field(default=False, description="Put the files that its outputs and results name into them.")
 
 
-@operation("runs.execute", ExecuteRun, tool="runs_execute", content_delivery=ContentDelivery.SOURCED)
+@operation("runs_execute", ExecuteRun, tool="runs_execute", content_delivery=ContentDelivery.SOURCED)
 def execute_run(access: Access, asked: ExecuteRun) -> RunShown:
     """Repeat a run: each of its steps is judged as a call of the session, and done again where Stanch can do it.
 
@@ -88,7 +88,7 @@ def execute_run(access: Access, asked: ExecuteRun) -> RunShown:
     return _answer(access, Going(access, acting, run, holder).on(), inlined=asked.base64)
 
 
-@operation("runs.resume", ResumeRun, tool="runs_resume", content_delivery=ContentDelivery.SOURCED)
+@operation("runs_resume", ResumeRun, tool="runs_resume", content_delivery=ContentDelivery.SOURCED)
 def resume_run(access: Access, asked: ResumeRun) -> RunShown:
     """Go on with a run that is paused, once the step that it waits for was approved. No step is done twice."""
     acting = _acting(access)

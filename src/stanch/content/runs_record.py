@@ -17,7 +17,6 @@ from pydantic import Field
 from stanch.content.access import Access, Knowing
 from stanch.content.run_values import FileBytes, decoded, file_name, media_of, new_file, new_value, taken_out
 from stanch.content.runs_shown import RunBrief, brief
-from stanch.delivery.admit import admit_content
 from stanch.delivery.operation import Asked, ContentDelivery, operation
 from stanch.storage.content_run_nouns import MOST_STEPS
 from stanch.storage.content_run_writing import NewFile, NewStep, NewValue
@@ -64,10 +63,9 @@ class RecordRun(Asked):
     synchronous: bool = Field(default=True, description="Whether somebody waited for its end.")
 
 
-@operation("runs.record", RecordRun, tool="runs_record", content_delivery=ContentDelivery.SOURCED)
+@operation("runs_record", RecordRun, tool="runs_record", content_delivery=ContentDelivery.NONE)
 def record_run(access: Access, asked: RecordRun) -> RunBrief:
     """Record a run that was done elsewhere: its input, its steps with their results, its output, logs and files."""
-    admit_content(access.delivery, ())
     run_id, knowing = new_run_id(), access.writing.over()
     output, results = copy.deepcopy(asked.output), [copy.deepcopy(step.result) for step in asked.steps]
     files = [*map(_file, asked.files), *taken_out(output, "output")]

@@ -66,7 +66,7 @@ class ToolRan(Given):
     failed: bool
 
 
-@operation("tools.execute", ExecuteTool, tool="tools_execute", content_delivery=ContentDelivery.SOURCED)
+@operation("tools_execute", ExecuteTool, tool="tools_execute", content_delivery=ContentDelivery.SOURCED)
 def execute_tool(access: Access, asked: ExecuteTool) -> ToolRan:
     """Run one of the built-in tools, or one of the program that Stanch is part of, as a call of the session.
 

@@ -116,6 +116,11 @@ def admit_content(delivery: Delivery, sources: Sequence[Source]) -> tuple[Admiss
     return tuple(map(delivery._admit, sources))
 
 
+def may_be_named(delivery: Delivery, path: str) -> bool:
+    """True where it may be told that there is an item at this canonical path. Nothing is read of what is known of it."""
+    return not delivery.classified or delivery.may_read is None or delivery.may_read(path) is None
+
+
 def require_admitted_content(delivery: Delivery, source: Source) -> Admission:
     """The admission of a single item. Raises `ContentRefused`."""
     (admission,) = admit_content(delivery, (source,))

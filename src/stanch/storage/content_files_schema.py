@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKey, Index, Table, Text
 
-from stanch.storage.schema import COUNT, KEY, METADATA
+from stanch.storage.schema import COUNT, KEY, METADATA, NAMES_BYTES
 
 # INVARIANT: `digest`, `size`, `media_type`, `changed_at` and `changed_by` are those of the newest version.
 # `holder` is the owner, '' for the workspace: no two files of one holder that are there have the same path. WHY of one
@@ -19,7 +19,7 @@ FILES = Table(
     Column("path", KEY, nullable=False),
     Column("holder", KEY, nullable=False),
     Column("version", COUNT, nullable=False),
-    Column("digest", KEY, nullable=False),
+    Column("digest", KEY, nullable=False, info=NAMES_BYTES),
     Column("size", COUNT, nullable=False),
     Column("media_type", Text, nullable=False),
     Column("created_at", KEY, nullable=False),
@@ -44,7 +44,7 @@ FILE_VERSIONS = Table(
     Column("file_id", KEY, ForeignKey("files.id"), nullable=False),
     Column("number", COUNT, nullable=False),
     Column("path", KEY, nullable=False),
-    Column("digest", KEY, nullable=False),
+    Column("digest", KEY, nullable=False, info=NAMES_BYTES),
     Column("size", COUNT, nullable=False),
     Column("media_type", Text, nullable=False),
     Column("created_at", KEY, nullable=False),

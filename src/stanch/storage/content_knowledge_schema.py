@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, Table, Text
 
-from stanch.storage.schema import COUNT, KEY, METADATA
+from stanch.storage.schema import COUNT, KEY, METADATA, NAMES_BYTES
 
 WORDS = "knowledge_words"
 
@@ -22,9 +22,9 @@ KNOWLEDGE_DOCUMENTS = Table(
     Column("title", Text, nullable=False),
     Column("media_type", Text, nullable=False),
     Column("path", Text),
-    Column("original", Text, nullable=False),
+    Column("original", Text, nullable=False, info=NAMES_BYTES),
     Column("size", COUNT, nullable=False),
-    Column("text", Text, nullable=False),
+    Column("text", Text, nullable=False, info=NAMES_BYTES),
     Column("length", COUNT, nullable=False),
     Column("chunks", COUNT, nullable=False),
     Column("created_at", KEY, nullable=False),

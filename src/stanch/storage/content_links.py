@@ -87,16 +87,16 @@ class LinksRows(Transactions):
         return LINK.readable(row), FILE.readable(file)
 
     def named_bytes(self, digests: Collection[str]) -> set[str]:
-        """Those of the digests that any row of content names.
+        """Those of the digests that any row names: in a column with the mark for it, or one called so.
 
-        WHY every column of such a name, whatever its table: one that is asked in vain costs little, one that is
-        forgotten loses bytes.
+        WHY also those that are only called so: one that is asked in vain costs little, one that is forgotten loses
+        bytes.
         """
         columns = [
             column
             for table in METADATA.sorted_tables
             for column in table.columns
-            if column.name == "digest" or column.name.endswith(("_digest", "blob"))
+            if column.info.get("names_bytes") or column.name == "digest" or column.name.endswith(("_digest", "blob"))
         ]
         found: set[str] = set()
         wanted = list(digests)

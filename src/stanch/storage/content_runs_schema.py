@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKey, Index, Integer, SmallInteger, Table, Text
 
-from stanch.storage.schema import COUNT, KEY, METADATA
+from stanch.storage.schema import COUNT, KEY, METADATA, NAMES_BYTES
 
 # WHY no foreign key to sessions or runs: a run remembers what it was for, whatever becomes of that.
 RUNS = Table(
@@ -67,7 +67,7 @@ RUN_FILES = Table(
     Column("name", KEY, nullable=False),
     Column("media_type", Text, nullable=False),
     Column("size", COUNT, nullable=False),
-    Column("digest", KEY, nullable=False),
+    Column("digest", KEY, nullable=False, info=NAMES_BYTES),
     Column("is_text", SmallInteger, nullable=False),
     Column("provenance", Text),
     Column("created_at", KEY, nullable=False),

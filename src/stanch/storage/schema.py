@@ -7,10 +7,14 @@ client can write anything.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, MetaData, SmallInteger, Table, Text
 
 # WHY: compared byte by byte in both databases, so that both list in the same order.
 KEY = Text().with_variant(Text(collation="C"), "postgresql")
+# The mark of a column that names bytes which `blobs` keeps. Bytes that no such column names may be swept away.
+NAMES_BYTES: dict[Any, Any] = {"names_bytes": True}
 COUNT = BigInteger().with_variant(Integer, "sqlite")
 
 METADATA = MetaData()

@@ -123,8 +123,7 @@ def grep(  # noqa: PLR0917 - typer calls it by name
         return
     for one in found["items"]:
         terminal.out(visible(f"{one['path']}:{one['line']}:{one['text']}"))
-    for code, count in sorted(found["withheld"].items()):
-        terminal.note(f"withheld: {count} (reason {code})")
+    _withheld(found)
     _notes(found)
 
 
@@ -150,6 +149,7 @@ def search(  # noqa: PLR0917 - typer calls it by name
         place = one["path"] if one["line"] is None else f"{one['path']}:{one['line']}"
         told = f"withheld (reason {one['withheld']})" if one["withheld"] else one["preview"] or ""
         terminal.out(visible(f"{place}: {told}" if told else place))
+    _withheld(found)
     _notes(found)
 
 
@@ -263,6 +263,11 @@ def _line(one: dict[str, Any]) -> str:
     whose = "" if one["owner"] is None else f"  ({one['owner']})"
     said = f"{one['size']:>12}  v{one['version']:<4} {one['changed_at'][:16]}  {one['changed_by']:<12} {one['path']}"
     return visible(said + whose)
+
+
+def _withheld(found: dict[str, Any]) -> None:
+    for code, count in sorted(found["withheld"].items()):
+        terminal.note(f"withheld: {count} (reason {code})")
 
 
 def _notes(found: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
 from starlette.responses import Response
 
 from stanch.content.file_items import BrokenGiven
@@ -16,7 +17,8 @@ from stanch.content.file_searching import SearchFiles, search_files
 from stanch.content.folders import EntryGiven, ListFolder, list_folder
 from stanch.content.provenance_told import Of
 from stanch.surfaces.console.content_badges import Badge, later
-from stanch.surfaces.console.content_reach import HIDDEN, PAGE, Reach, made
+from stanch.surfaces.console.content_reach import PAGE, Reach, made
+from stanch.surfaces.console.content_text import marked
 from stanch.surfaces.console.guard import Asked
 from stanch.values.fault import BadFields
 
@@ -54,7 +56,7 @@ class Place(NamedTuple):
     name: str
     address: str
     where: str
-    text: str | None
+    text: Markup | None
     badge: Badge
 
 
@@ -121,18 +123,17 @@ def _entry(reach: Reach, one: EntryGiven) -> Entry:
 
 def _found(reach: Reach, query: str, path: str) -> dict[str, Any]:
     """What was found, with as much of each text as a model would be shown."""
-    found = reach.as_model(search_files, made(SearchFiles, query=query, path=path, limit=MOST_FOUND))
-    # WHY the names once more as a person: the address has to lead to the file.
-    whole = reach.asks(search_files, made(SearchFiles, query=query, path=path, limit=MOST_FOUND))
-    shown = {reach.say(one["path"]): one for one in found["items"]}
-    places = []
-    for one in whole.items:
-        name = reach.say(one.path)
-        text = shown.get(name, {}).get("preview")
-        where = "in its name" if one.line is None else f"line {one.line:,}"
-        places.append(
-            Place(name, reach.address("/file", path=one.path), where, text, later(reach, Of.FILE, one.path))
+    whole, shown = reach.as_model_with_names(search_files, made(SearchFiles, query=query, path=path, limit=MOST_FOUND))
+    places = [
+        Place(
+            one["path"],
+            reach.address("/file", path=named.path),
+            "in its name" if named.line is None else f"line {named.line:,}",
+            None if one["preview"] is None else marked(one["preview"]),
+            later(reach, Of.FILE, named.path),
         )
+        for named, one in zip(whole.items, shown["items"], strict=True)
+    ]
     return {"places": places, "total": whole.total, "more": whole.more, "skipped": whole.skipped}
 
 
@@ -153,6 +154,3 @@ def search_words(reach: Reach) -> str:
 def shown_query(reach: Reach, query: str) -> str:
     """What stands in the field of a search: nothing where it holds a value of the vault."""
     return query if reach.say(query) == query else ""
-
-
-__all__ = ["HIDDEN", "PAGE", "Entry", "Part", "Place", "above", "folder", "page", "part_of", "search_words"]

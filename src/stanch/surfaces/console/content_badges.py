@@ -55,6 +55,11 @@ class Known(NamedTuple):
     views: Sequence[View]
 
     @property
+    def alike(self) -> bool:
+        """True where a model gets as much in one shape as in any other."""
+        return len({(view.given, view.says) for view in self.views}) == 1
+
+    @property
     def text_says(self) -> str:
         """What a model gets of its text, in words."""
         return next((view.says for view in self.views), "")

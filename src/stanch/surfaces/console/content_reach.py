@@ -18,7 +18,7 @@ from urllib.parse import quote, urlencode
 
 from pydantic import ValidationError
 
-from stanch.app.content_preview import preview
+from stanch.app.content_preview import as_model, preview
 from stanch.app.permissions import Right
 from stanch.content.access import Access
 from stanch.delivery.admit import ContentRefused
@@ -92,6 +92,13 @@ class Reach:
     def as_model(self, operation: Operation[Access, A, R], arguments: A) -> Any:
         """What it would give a model that acts for this person, as JSON. Raises `ContentRefused`."""
         return preview(self.asked.service.content, self.access, operation, arguments)
+
+    def as_model_with_names(self, operation: Operation[Access, A, R], arguments: A) -> tuple[R, Any]:
+        """The same, behind a result that still has the names by which its items are asked for. Only these are used."""
+        content = self.asked.service.content
+        access = as_model(content, self.access)
+        found: R = operation(access, arguments)
+        return found, content.leaving(access, found)
 
     def say(self, words: object) -> str:
         """Words about an item, without a value of the vault."""

@@ -15,6 +15,14 @@ from starlette.routing import BaseRoute, Route
 
 from stanch.app.service import Service
 from stanch.surfaces.console import (
+    content,
+    content_badges,
+    content_document,
+    content_download,
+    content_file,
+    content_reach,
+    content_run,
+    content_table,
     inbox,
     ledger,
     rules,
@@ -34,7 +42,7 @@ from stanch.surfaces.console.streaming import streaming
 LOGOUT = "/logout"
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
 _STATIC = (
-    *("console.css", "cards.css", "sessions.css", "tiers.css", "console.js", "sessions.js", "tiers.js"),
+    *("console.css", "cards.css", "sessions.css", "tiers.css", "content.css", "console.js", "sessions.js", "tiers.js"),
     *("htmx.min.js", "hx-sse.min.js", "icon.svg", "htmx.LICENSE.txt"),
 )
 
@@ -78,6 +86,19 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.question("/console/rules/try", rules.try_call),
         guard.page(tiers.PAGE, tiers.page),
         guard.page(f"{tiers.PAGE}/folder", tiers.folder),
+        guard.page(content_reach.PAGE, content.page),
+        guard.page(f"{content_reach.PAGE}/folder", content.folder),
+        guard.page(f"{content_reach.PAGE}/badge", content_badges.piece),
+        guard.page(f"{content_reach.PAGE}/file", content_file.page),
+        guard.form(f"{content_reach.PAGE}/unshare", content_file.unshare),
+        guard.page(f"{content_reach.PAGE}/runs", content_run.listed),
+        guard.page(f"{content_reach.PAGE}/run", content_run.page),
+        guard.page(f"{content_reach.PAGE}/run-file", content_run.file_page),
+        guard.page(f"{content_reach.PAGE}/knowledge", content_document.listed),
+        guard.page(f"{content_reach.PAGE}/document", content_document.page),
+        guard.page(f"{content_reach.PAGE}/tables", content_table.listed),
+        guard.page(f"{content_reach.PAGE}/table", content_table.page),
+        guard.page(f"{content_reach.PAGE}/download", content_download.page),
         guard.page(vault.PAGE, vault.page),
         guard.form(f"{vault.PAGE}/set", vault.set_secret),
         guard.form(f"{vault.PAGE}/revoke", vault.revoke),

@@ -64,8 +64,11 @@ ROUTER = guarded("/api/knowledge", "knowledge", ContentRoute)
 UPLOADING = guarded("/api/knowledge", "knowledge", UploadRoute)
 DOCUMENT = "/documents/{document_id}"
 Tag = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=LONGEST_TAG)]] | None,
-    Query(max_length=MOST_TAGS, description="Only documents that have this tag; may be given several times."),
+    list[Annotated[str, Field(min_length=1, max_length=LONGEST_TAG)]],
+    Query(max_length=MOST_TAGS, default_factory=list, description="Only documents that have this tag; repeatable."),
+]
+Documents = Annotated[
+    list[DocumentId], Query(max_length=500, default_factory=list, description="Only this one; repeatable.")
 ]
 
 
@@ -79,9 +82,9 @@ class ChangeBody(Asked):
 
 @ROUTER.get("/documents", response_model=DocumentsPage)
 @serves(list_documents)
-def documents(asks: Asks, tag: Tag = None, limit: Limit = 50, cursor: Cursor = None) -> Any:
+def documents(asks: Asks, tag: Tag, limit: Limit = 50, cursor: Cursor = None) -> Any:
     """List the documents, newest first, without their text."""
-    return as_json(asks(list_documents, made(ListDocuments, tags=tuple(tag or ()), limit=limit, cursor=cursor)))
+    return as_json(asks(list_documents, made(ListDocuments, tags=tuple(tag), limit=limit, cursor=cursor)))
 
 
 @ROUTER.post("/documents", status_code=201, response_model=DocumentShown, responses=problems(*BODY))
@@ -95,7 +98,7 @@ def add(body: AddDocument, asks: Asks) -> Any:
     "/uploads",
     status_code=201,
     response_model=DocumentShown,
-    responses=problems(413),
+    responses=problems(*BODY),
     openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": {}}}},
 )
 @serves(upload_document)
@@ -103,8 +106,8 @@ async def upload(  # noqa: PLR0917 - FastAPI calls it by name
     request: Request,
     asks: Asks,
     title: Annotated[str, Query(min_length=1, max_length=LONGEST_TITLE)],
+    tag: Tag,
     media_type: Annotated[str, Query(max_length=200)] = "application/octet-stream",
-    tag: Tag = None,
     personal: bool = False,
 ) -> Any:
     """Add a document from a file, which is the body: a text, or a PDF, XLSX or DOCX document."""
@@ -114,7 +117,7 @@ async def upload(  # noqa: PLR0917 - FastAPI calls it by name
             UploadDocument,
             title=title,
             media_type=media_type,
-            tags=tuple(tag or ()),
+            tags=tuple(tag),
             personal=personal,
             digest=sent.digest,
             size=sent.size,
@@ -188,14 +191,12 @@ def tags(asks: Asks, limit: Limit = 50, cursor: Cursor = None) -> Any:
 @serves(export_knowledge)
 def export(
     asks: Asks,
-    document: Annotated[
-        list[DocumentId] | None, Query(max_length=500, description="Only this one; repeatable.")
-    ] = None,
-    tag: Tag = None,
+    document: Documents,
+    tag: Tag,
 ) -> Any:
     """Get documents with their chunks as one archive. It has no end where one of them cannot be given."""
-    wanted = None if document is None else tuple(document)
-    return streamed(asks(export_knowledge, made(ExportKnowledge, documents=wanted, tags=tuple(tag or ()))))
+    wanted = tuple(document) or None
+    return streamed(asks(export_knowledge, made(ExportKnowledge, documents=wanted, tags=tuple(tag))))
 
 
 def made(model: type[Asked], **fields: Any) -> Asked:

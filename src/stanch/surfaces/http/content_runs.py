@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from stanch.content.file_writing import measured
 from stanch.content.run_files import (
     RUN_FILE_BYTES,
     AddRunFile,
@@ -156,7 +157,10 @@ async def add_file(run: RunId, name: FileNamed, request: Request, asks: Asks) ->
     media_type = request.headers.get("content-type", "application/octet-stream")
     content = await received(request, RUN_FILE_BYTES)
     try:
-        asked = AddRunFile(run=run, name=name, media_type=media_type, content=content)
+        sent = await run_in_threadpool(measured, content)
+        asked = AddRunFile(
+            run=run, name=name, media_type=media_type, digest=sent.digest, size=sent.size, content=content
+        )
         return as_json(await run_in_threadpool(asks, add_run_file, asked), 201)
     finally:
         content.close()

@@ -233,5 +233,8 @@
     unsettle();
     tellTimes();
     lookAtCards();
+    // Where the pages' names are wider than the screen, that of this page is in sight.
+    const here = $(".top nav [aria-current]");
+    if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 40;
   });
 })();
