@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 
+from stanch.secrets.encodings import forms
 from stanch.secrets.text import Secret
 from stanch.values.identity import Principal
+from tests.console.visitors import Visitor
 from tests.http.served import BY, PERSON, WORKFLOW, World
 
+PAGE = "/console/content"
 NAME, LABEL = "STRIPE_KEY", "{{STRIPE_KEY}}"
 VALUE = "sk-live-4242+of/the=shop"
 OTHER_NAME, OTHER = "DATABASE_URL", "postgres://app:hunter22@db.example.org/shop"
@@ -76,3 +82,30 @@ def rows(world: World, table_id: str, *cells: dict[str, Any], headers: dict[str,
 def share(world: World, path: str, principal: Principal = PERSON) -> str:
     """Makes a public link to a file; returns its token."""
     return str(send(world, "POST", "/api/links", {"path": path}, None, principal)["token"])
+
+
+def hrefs(text: str, below: str) -> list[str]:
+    """The addresses on a page that lead below the pages of content, as a browser follows them."""
+    return [unescape(one) for one in re.findall(rf'(?:href|hx-get)="({PAGE}{below}[^"]*)"', text)]
+
+
+def assert_clean(text: str) -> None:
+    """Fails where a value of the vault stands in a page, in whatever encoding."""
+    said = unescape(text).encode()
+    assert not any(form in said for value in (VALUE, OTHER) for form in forms(value))
+
+
+def badge(visitor: Visitor, text: str) -> str:
+    """What the first badge of a list says, once it was looked up."""
+    return visitor.get(hrefs(text, "/badge")[0])
+
+
+def file_page(path: str, **fields: object) -> str:
+    query = "".join(f"&{name}={value}" for name, value in fields.items())
+    return f"{PAGE}/file?path={quote(path)}{query}"
+
+
+def revoke(visitor: Visitor, path: str, link: str, status: int) -> None:
+    """Sends the form that ends a public link."""
+    fields = {"key": visitor.key, "path": path, "link": link}
+    assert visitor.client.post(f"{PAGE}/unshare", data=fields).status_code == status

@@ -29,7 +29,7 @@ def world(world: World) -> World:
 def test_badges_come_by_themselves_and_folders_when_they_are_opened(world: World, browser: Browser) -> None:
     with Person(world, browser) as person:
         page = person.page
-        page.get_by_role("link", name="Content").click()
+        page.get_by_role("link", name="Content", exact=True).click()
         tree = page.locator(".tree-box")
         expect(tree.locator(".leaf-row", has_text="README.md")).to_contain_text("not recorded")
         expect(tree).not_to_contain_text("production.env")

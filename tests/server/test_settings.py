@@ -53,6 +53,13 @@ def test_each_workspace_has_data_of_its_own(workspace: Path, tmp_path: Path) -> 
     assert settings_of(workspace=tmp_path / "link").data == settings_of().data
 
 
+def test_the_bytes_of_files_belong_to_the_server_wherever_they_are(workspace: Path, tmp_path: Path) -> None:
+    assert settings_of().blobs == settings_of().data / "blobs"
+    elsewhere = settings_of(content=tmp_path / "bytes")
+    assert elsewhere.blobs == tmp_path / "bytes"
+    assert tmp_path / "bytes" in elsewhere.private(None)
+
+
 def test_the_policys_directory_is_the_workspace_where_none_is_named(workspace: Path, tmp_path: Path) -> None:
     (workspace / "stanch.toml").write_text("version = 1\n", "utf-8")
     settings = settings_of(policy=Path("stanch.toml"))
@@ -75,6 +82,7 @@ def test_every_workspace_has_a_name_that_a_directory_may_have(workspace: Path, n
         ({"workspace": Path("none")}, "the workspace none is no directory"),
         ({"data": Path(".")}, "holds the workspace"),
         ({"data": Path("..")}, "holds the workspace"),
+        ({"content": Path("..")}, "holds the workspace"),
         ({"data": Path("what?")}, "has a '\\?' in its path"),
     ],
 )

@@ -29,7 +29,8 @@ class Settings:
 
     `workspace` is the directory that relative paths start in where the policy names none, None where that is to be
     found out from the policy's place. `database` is the address of the store, None for the data directory's own. `keys`
-    is where the keys are that seal the vault.
+    is where the keys are that seal the vault. `content` is where the bytes of stored files are, None for the data
+    directory's own.
     """
 
     data: Path
@@ -38,6 +39,7 @@ class Settings:
     database: str | None = None
     trust: tuple[str, ...] = ()
     keys: KeyPlace = field(default_factory=KeyPlace)
+    content: Path | None = None
 
     @property
     def address(self) -> str:
@@ -55,7 +57,7 @@ class Settings:
     @property
     def blobs(self) -> Path:
         """The directory with the bytes of stored content, which all nodes of one database share."""
-        return self.data / "blobs"
+        return self.content if self.content is not None else self.data / "blobs"
 
     @property
     def lock_file(self) -> Path:
@@ -66,7 +68,7 @@ class Settings:
         """The places that belong to the server alone, `file` being the store's, if it is a file."""
         beside = () if file is None else tuple(Path(os.path.realpath(file) + side) for side in _SIDES)
         key = self.keys.file_for(self.data)
-        others = (*beside, *(() if key is None else (Path(os.path.realpath(key)),)))
+        others = (*beside, *(() if key is None else (Path(os.path.realpath(key)),)), self.blobs)
         return (self.data, *(path for path in others if not path.is_relative_to(self.data)))
 
 
@@ -77,6 +79,7 @@ def settings_of(
     data: Path | None = None,
     database: str | None = None,
     keys: KeyPlace | None = None,
+    content: Path | None = None,
 ) -> Settings:
     """The settings that a person gave, with everything left out filled in. Nothing is made yet.
 
@@ -98,7 +101,10 @@ def settings_of(
             f"the data directory {where} holds the workspace {place}, of which agents could then read nothing; "
             "name another one with --data"
         )
-    return Settings(where, policy, workspace, database, keys=key_place() if keys is None else keys)
+    bytes_at = None if content is None else Path(os.path.realpath(content))
+    if bytes_at is not None and place.is_relative_to(bytes_at):
+        raise BadInput(f"{bytes_at} holds the workspace {place}; name another directory with --content")
+    return Settings(where, policy, workspace, database, keys=key_place() if keys is None else keys, content=bytes_at)
 
 
 def usual_data(workspace: Path) -> Path:

@@ -137,6 +137,11 @@ def started(settings: Settings, say: Callable[[str], None]) -> Iterator[Started]
         warnings += notes
         if file is None and (note := _own_key(settings)) is not None:
             warnings += (note,)
+        if file is None and settings.content is None:
+            warnings += (
+                f"the bytes of stored files are in {settings.blobs}; every node of this database needs the same "
+                "directory: give it with --content or STANCH_CONTENT",
+            )
         say("reading the policy")
         service = Service.open(
             store=store,

@@ -110,9 +110,9 @@ def list_files(access: Access, asked: ListFiles) -> FileList:
     page = access.stores.list_files(
         holders(access), below=below_path(asked.path), limit=asked.limit, cursor=asked.cursor
     )
-    items = [
+    items = tuple(
         one for one in page.items if isinstance(one, Broken) or may_be_named(access.delivery, access.place(one.path))
-    ]
+    )
     shown_items = shown_page(access, replace(page, items=items))
     return FileList(items=shown_items, total=page.total, next=page.next, withheld=len(page.items) - len(items))
 

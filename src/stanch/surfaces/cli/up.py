@@ -106,6 +106,18 @@ KeyCommandOption = Annotated[
         show_default=False,
     ),
 ]
+ContentOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--content",
+        metavar="DIR",
+        envvar="STANCH_CONTENT",
+        show_envvar=False,
+        help="Where the bytes of stored files are kept; all nodes of one database need the same. Without it: "
+        "$STANCH_CONTENT, else a directory in the data directory.",
+        show_default=False,
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -124,6 +136,7 @@ def up(  # noqa: PLR0917 - typer calls it by name
     key_file: KeyFileOption = None,
     key_env: KeyEnvOption = None,
     key_command: KeyCommandOption = None,
+    content: ContentOption = None,
 ) -> None:
     """Start the server: REST API and database, in one process, on this machine alone unless --host says otherwise.
 
@@ -150,6 +163,7 @@ def up(  # noqa: PLR0917 - typer calls it by name
             data=data,
             database=database,
             keys=key_place(key_file, key_env, key_command),
+            content=content,
         )
         progress.end()
         given = replace(given, trust=trusted(given, tuple(trust or ())))

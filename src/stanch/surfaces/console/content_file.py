@@ -104,7 +104,7 @@ def _sides(reach: Reach, path: str, known: Known) -> Sides:
     most = None if reach.asked.get("all") == "1" else SOME_LINES
     found, why = None, ""
     try:
-        found = got(reach.as_model(read_text, asked)["text"], most)
+        found = got(reach.asks(read_text, asked).text, most)
     except ContentRefused as refused:
         why = known.text_says or why_withheld(refused)
     except (Unextractable, StoreUnreadable) as problem:
