@@ -84,10 +84,11 @@ def test_the_tree_is_shown_folder_by_folder(world: World, visitor: Visitor) -> N
     assert "Nothing lies here." in visitor.get(f"{PAGE}?path=nowhere")
 
 
+@pytest.mark.parametrize("at_once", [1, 2])
 def test_every_entry_of_a_large_folder_comes_once(
-    world: World, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+    world: World, visitor: Visitor, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr("stanch.surfaces.console.content.MOST_ENTRIES", 2)
+    monkeypatch.setattr("stanch.surfaces.console.content.MOST_ENTRIES", at_once)
     monkeypatch.setattr("stanch.content.folders.AT_ONCE", 2)
     names = ["a", "a/1", "a/2", "a/3", "a.b", "a0", "c/1", "c/2", "c/3", "c/4", "d"]
     for name in names[1:]:

@@ -28,7 +28,7 @@ VARIES = re.compile(
     rb'"(?:id|run|request_id|call_id|import_id|session|created_at|changed_at|started_at|ended_at|at|token|address|digest'
     rb'|revision|cursor|next)": ?"[^"]*"|[0-9a-f]{16,}|\d{4}-\d\d-\d\dT[0-9:.+Z]+'
 )
-MADE_OF_ITEMS = {"POST /api/knowledge/imports", "POST /api/tables/t/import/file", "POST /api/runs/-/execute"}
+MADE_OF_ITEMS = {"POST /api/knowledge/imports", "POST /api/tables/t/import/file", "POST /api/runs/run_-/execute"}
 """What is made of stored items carries on what is known of them, whoever does it: there alone it is read."""
 Asked = tuple[str, str, dict[str, Any]]
 

@@ -22,7 +22,7 @@ from stanch.surfaces.console.content_badges import Badge, Known, later, one_of
 from stanch.surfaces.console.content_reach import Reach, made, why_withheld
 from stanch.surfaces.console.content_text import SOME_LINES, Sides, got, stored
 from stanch.surfaces.console.guard import Asked, goes_to
-from stanch.values.fault import NotFound, StoreUnreadable
+from stanch.values.fault import StoreUnreadable
 
 MOST_VERSIONS = 20
 MOST_LINKS = 100
@@ -82,8 +82,6 @@ def unshare(asked: Asked) -> Response:
     """Ends a public link."""
     reach = Reach(asked)
     path, link = reach.get("path"), reach.get("link")
-    if not link:
-        raise NotFound("link", "")
     reach.asks(unshare_file, made(UnshareFile, path=path, link=link))
     return goes_to(f"{reach.address('/file', path=path)}#links")
 
@@ -104,7 +102,7 @@ def _sides(reach: Reach, path: str, known: Known) -> Sides:
     most = None if reach.asked.get("all") == "1" else SOME_LINES
     found, why = None, ""
     try:
-        found = got(reach.asks(read_text, asked).text, most)
+        found = got(reach.as_model(read_text, asked)["text"], most)
     except ContentRefused as refused:
         why = known.text_says or why_withheld(refused)
     except (Unextractable, StoreUnreadable) as problem:
