@@ -53,7 +53,7 @@ def test_drawn_requests_are_answered_as_described(described: Any, method: str, p
     @settings(max_examples=8, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
     @given(case=operation.as_strategy(generation_mode=mode))
     def ask(case: Any) -> None:
-        answer = case.call()
+        answer = case.call(timeout=60)  # the first turn of a process imports the agent library
         too_large = answer.status_code == 413  # which is no less a refusal, and not on the list of the check
         wanted = [one for one in checks if not (too_large and one.__name__ == "negative_data_rejection")]
         case.validate_response(answer, checks=wanted)
