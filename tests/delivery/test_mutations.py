@@ -1,8 +1,9 @@
 """Each guard, taken out, makes the test of its row fail: what a test says is kept in is kept in by that guard.
 
 `admit OPERATION`: whatever the operation puts before the gate passes, and leaves nothing in the registry. `leave`: a
-result goes to the model as the operation gave it. `cut`: a text is cut as it is. `+`: each of these would do. In CI each guard is taken out of some
-rows, and of all of them where STANCH_SOAK is set.
+result goes to the model as the operation gave it. `cut`: a text is cut as it is. `send`: messages go to the model's
+provider as they are stored. `+`: each of these would do. In CI each guard is taken out of some rows, and of all of them
+where STANCH_SOAK is set.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import httpx2
 import pytest
 
 from stanch.app.content import Content
+from stanch.app.projected_messages import Projected
 from stanch.delivery import admit
 from stanch.delivery.admit import Delivery, Window
 from stanch.delivery.operation import Operation
@@ -71,6 +73,8 @@ def _without(guard: str) -> Iterator[None]:
             return result.model_dump(mode="json") if hasattr(result, "model_dump") else result
 
         patch.setattr(Content, "leaving", leaving)
+    elif kind == "send":
+        patch.setattr(Projected, "sent", lambda _, messages, __: messages)
     elif kind == "cut":
 
         def cutting(_: Delivery, text: str, window: Window) -> str:
@@ -193,4 +197,4 @@ def test_every_column_that_keeps_something_in_names_what_keeps_it() -> None:
         if column not in row["guard"] and row["row"] != "a change of a file's text"
     ]
     assert not missing
-    assert {_kind(one) for one in GUARDS} == {"admit", "leave", "cut"}
+    assert {_kind(one) for one in GUARDS} == {"admit", "leave", "cut"}, "by what each begins with"

@@ -22,6 +22,7 @@ from stanch.surfaces.http.content_route import ContentRoute
 from stanch.values.identity import Principal
 from tests.delivery.driving import DRIVEN
 from tests.delivery.stage import NAME, OTHERS, Stage, State, gate_off, staged
+from tests.http.served import KEY, PERSON
 
 BINARY = {"Content-Type": "application/octet-stream"}
 VARIES = re.compile(
@@ -101,7 +102,8 @@ class Things:
         yield "POST", "/api/tables/t/import?form=csv", {"content": f"a\n{secret}".encode(), "headers": BINARY}
         yield "POST", "/api/tables/t/rows/delete", {"json": {"rows": [2]}}
         yield "DELETE", "/api/tables/t", {}
-        yield "POST", "/api/tools/look_up/execute", {"json": {}}
+        self.stage.free()
+        yield "POST", "/api/tools/look_up/execute", {"json": {"session": self.stage.chat}}
 
 
 def shown(reply: httpx2.Response) -> tuple[int, bytes, dict[str, str]]:
@@ -149,7 +151,9 @@ def test_what_is_changed_is_the_same_with_the_gate_and_without(tmp_path: Path, p
     for on, without in zip(*found, strict=True):
         assert on == without
     assert {one[0] for one in found[0] if one[3]} <= MADE_OF_ITEMS, "something was read of what is known of an item"
-    failed = [one[:3] for one in found[0] if one[1] >= 400 and not one[0].endswith("/resume")]
+    # What waits for nothing is not gone on with; and not everybody has a session that a tool could act in.
+    passing = ("/resume",) if principal in (PERSON, KEY) else ("/resume", "/api/tools/look_up/execute")
+    failed = [one[:3] for one in found[0] if one[1] >= 400 and not one[0].endswith(passing)]
     assert not failed
 
 

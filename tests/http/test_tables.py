@@ -11,8 +11,11 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
+from stanch.app.service import Service
+from stanch.storage.content_store import ContentStore
+from stanch.values.tables import RowDraft
 from tests.delivery.stage import BRAM, Stage, staged
-from tests.http.served import AGENT, COPILOT, PERSON
+from tests.http.served import AGENT, COPILOT, PERSON, until
 
 MARK = "marker-7c21"
 COLUMNS = [{"name": "a"}, {"name": "n", "type": "integer"}]
@@ -176,3 +179,22 @@ def test_a_model_needs_its_session_and_an_agent_may_nothing(stage: Stage) -> Non
     assert upload.json()["type"].endswith("approval-needed")
     stage.free()
     assert ok(stage.ask("POST", "/api/tables/t/import", params={"name": "a.csv"}, content=b"a\nx\n"))["rows"] == 1
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_start_clears_away_what_a_process_left_half_done(stage: Stage, alone: bool) -> None:
+    made(stage)
+    stores = ContentStore(stage.store)
+    table = stores.find_table("t", None)
+    stores.begin_table_import("a" * 24, table, 10)
+    first = stores.reserve_rows("a" * 24, table.id, 1)
+    stores.add_rows("a" * 24, table.id, first, [RowDraft('["x",1]')], 5)
+    other = Service.open(store=stage.store, policy=None, workspace=stage.workspace, alone=alone)
+    try:
+        if alone:
+            until(lambda: stage.rows("SELECT state FROM content_imports") == [("failed",)], "the clearing")
+        # Where others may be at it, one that has just said something goes on.
+        assert stage.rows("SELECT count(*) FROM content_rows") == [(0 if alone else 1,)]
+    finally:
+        other.close()
+    assert ok(stage.send("GET", "/api/tables/t/rows"))["total"] == 0

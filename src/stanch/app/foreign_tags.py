@@ -6,6 +6,7 @@ follows (`tiers.tags`). The disk is asked as it is now, since nobody saw it then
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -57,11 +58,12 @@ class ForeignTagger:
             canonical=self.canonical,
             command_paths=self.command_paths,
             tools=self._tools,
+            is_file=os.path.isfile,
         )
 
     def reader(self, canonical: Canonical | None = None) -> Reader:
         """What reads calls against the disk as it is from now on; `canonical` stands in for this one's own."""
-        return Reader(self._tools, self._shapes, canonical or self.canonical, self.command_paths)
+        return Reader(self._tools, self._shapes, canonical or self.canonical, self.command_paths, os.path.isfile)
 
     def tagging(self, cwd: str | None, reader: Reader) -> Tagging:
         """The tags of a conversation that goes on, message by message."""

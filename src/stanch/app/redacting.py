@@ -33,6 +33,8 @@ MOST_NAMED = 10_000
 # With these a request goes on from messages that its provider keeps, and nobody sees here.
 _REFERENCES = ("previous_response_id", "conversation")
 _REFERENCE_ITEM = "item_reference"
+# WHY not a write: whoever lets something be written has not said that it may be read. What a command prints is shown.
+_SHOWN = (EffectClass.READ, EffectClass.EXECUTE)
 
 
 class Withheld(NamedTuple):
@@ -129,7 +131,7 @@ def redacted(
 
 def look_of(tier: Tier, model: str, answers: Answers, *, quotes: bool | None = None) -> Look:
     """A fresh look at a conversation for a model of the tier."""
-    named = frozenset(one.path for one in answers.given if one.tier == tier.id and one.send)
+    named = frozenset(one.path for one in answers.given if one.tier == tier.id and one.send and one.cls in _SHOWN)
     searched = tier.quotes if quotes is None else quotes
     return Look(reading(tier, answers), tier.label, model=model, answers=named, quotes=searched)
 

@@ -1,14 +1,14 @@
 """Operations that import rows into a table, from a workspace file or from an upload, and say how far one has come.
 
-Settles how a file's columns meet those of the table, and that an import is whole or leaves nothing. Does not settle how
-a file is read (`import_files`, `import_books`), nor what is known of its rows (`import_checks`).
+Settles that an import is whole or leaves nothing. Does not settle how a file is read (`import_files`, `import_books`),
+how its columns meet those of the table (`import_columns`), nor what is known of its rows (`import_checks`).
 """
 
 from __future__ import annotations
 
 import posixpath
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import Annotated, Any, BinaryIO
@@ -19,15 +19,15 @@ from stanch.content.access import Access, Knowing
 from stanch.content.file_items import PathText, file_at, known_of
 from stanch.content.import_books import ParquetRows, XlsxRows, raw_is_clean
 from stanch.content.import_checks import Checking, Parsed
-from stanch.content.import_files import CsvRows, ImportForm, JsonRows, RawRow, RowsOfFile, bad_file
-from stanch.content.table_cells import BadCell, Convert, read, taken
+from stanch.content.import_columns import row_maker
+from stanch.content.import_files import CsvRows, ImportForm, JsonRows, RowsOfFile, bad_file
+from stanch.content.table_cells import BadCell
 from stanch.content.table_known import kept_of_row
 from stanch.content.tables import checked_columns, checked_name, kept_of_table, owner_of
 from stanch.content.tables_shown import TableName, found_table
 from stanch.delivery.admit import observe_content_outside_model
 from stanch.delivery.operation import Asked, ContentDelivery, Given, operation
 from stanch.provenance.states import Provenance
-from stanch.storage.content_table_nouns import canonical
 from stanch.values.fault import BadFields, BadInput, Fault, NotFound
 from stanch.values.tables import Column, ColumnType, ImportRecord, ImportState, RowDraft, TableRecord
 
@@ -220,7 +220,7 @@ class _Importing:
 
     def _batches(self, table: TableRecord, file: RowsOfFile) -> Iterator[list[Parsed]]:
         """The rows as they are to be written, some at a time."""
-        convert = _plan(table, file)
+        convert = row_maker(table, file)
         batch: list[Parsed] = []
         size = 0
         for row in file.rows():
@@ -260,36 +260,6 @@ class _Importing:
             with suppress(Fault):
                 self._access.stores.fail_import(self._id)
             raise
-
-
-def _plan(table: TableRecord, file: RowsOfFile) -> Callable[[RawRow, Callable[[int, int, BadCell], None]], Parsed]:
-    """What makes a row of the table of a row of the file. Raises `BadFields` where their columns do not meet."""
-    places = {one.name: place for place, one in enumerate(table.columns)}
-    wanted: list[tuple[int, int, Convert]] = []
-    for at, name in enumerate(file.header):
-        if name not in places:
-            raise bad_file(f"its column {at + 1} is none of the table")
-        kind = table.columns[places[name]].type
-        wanted.append((at, places[name], _typed(kind) if file.typed else read(kind)))
-    if len({place for _, place, _ in wanted}) != len(wanted):
-        raise bad_file("its header has a name twice")
-    width = len(table.columns)
-
-    def convert(row: RawRow, bad: Callable[[int, int, BadCell], None]) -> Parsed:
-        cells: list[Any] = [None] * width
-        gave = row.cells
-        for at, place, made in wanted:
-            try:
-                cells[place] = made(gave[at])
-            except BadCell as why:
-                bad(row.number, at, why)
-        return Parsed(gave, cells, canonical(cells), row.raw)
-
-    return convert
-
-
-def _typed(kind: ColumnType) -> Convert:
-    return lambda value: taken(value, kind)
 
 
 def _shown(record: ImportRecord, nulled: int = 0) -> ImportShown:

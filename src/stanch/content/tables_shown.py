@@ -165,7 +165,7 @@ def given_rows(
             continue
         cells = known.cells(row)
         shown = RowShown(id=row.id, version=row.version, values={columns[at].name: cells[at] for at in wanted})
-        if True:
+        if can_leave(access, shown.values):
             items.append(shown)
         else:
             left.out(Code.CONTENT_UNSCANNED)

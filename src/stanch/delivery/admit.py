@@ -117,7 +117,7 @@ def admit_content(delivery: Delivery, sources: Sequence[Source]) -> tuple[Admiss
 
 
 def may_be_named(delivery: Delivery, path: str) -> bool:
-    """True where it may be told that there is an item at this canonical path. Nothing is read of what is known of it."""
+    """True where it may be told that an item lies at this canonical path. Nothing is read of what is known of it."""
     return not delivery.classified or delivery.may_read is None or delivery.may_read(path) is None
 
 

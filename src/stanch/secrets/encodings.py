@@ -12,6 +12,8 @@ import html
 import json
 import re
 from collections.abc import Iterator
+from html.entities import codepoint2name
+from itertools import combinations
 from urllib.parse import quote, quote_plus, unquote
 
 from stanch.secrets.spellings import spellings
@@ -21,8 +23,14 @@ FLOOR = 8
 
 _URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _UNQUOTED = re.compile(r"([^\w@%+=:,./-])", re.ASCII)
+_UNQUOTED_BY_BASH = re.compile(r"[^\w@%+=:./#~-]|(?<=[=:])~", re.ASCII)
+_QUOTES = re.compile("'+")
 _IN_DOUBLE_QUOTES = re.compile(r'(["$`\\])')
 _MARKUP = re.compile("[<>&]")
+_NET = frozenset("\"&'+<>`")
+"""What .NET writes as units in JSON, besides all letters that are not of ASCII."""
+_ESCAPED = (frozenset('"'), frozenset("\\"), frozenset("\b\f\n\r\t"))
+"""Three kinds of what JSON has a short escape for; a program writes all of one kind in one way."""
 _PERCENT = re.compile("%..")
 _LEFT_ALONE = ("", "/", "/:", "!'()*~", "/!'()*~:@$&+,;=?#")
 """What programs do not percent-escape besides letters, digits and `-._~`: all of these are in use."""
@@ -39,7 +47,8 @@ def forms(value: str) -> dict[bytes, bool]:
         return {}
     found: dict[bytes, bool] = {}
     for text in spellings(value):
-        if len(text) < FLOOR:
+        # WHY not space: a document may hold nothing else in one of its texts, and every indentation is that.
+        if len(text) < FLOOR or (text.isspace() and text != value):
             continue
         for form in _as_text(text):
             found.setdefault(encoded(form), False)
@@ -62,7 +71,7 @@ def _as_text(text: str) -> Iterator[str]:
 def _meant(text: str) -> Iterator[str]:
     """What a value that holds escapes itself reads as, once they are undone."""
     for undone in (unquote(text), html.unescape(text)):
-        if len(undone) >= FLOOR:
+        if len(undone) >= FLOOR and not undone.isspace():
             yield undone
 
 
@@ -71,9 +80,39 @@ def _in_json(text: str) -> Iterator[str]:
     plain = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     plain |= {one.replace("/", "\\/") for one in plain}
     plain |= {_MARKUP.sub(_unit, one) for one in plain} | {_MARKUP.sub(_large_unit, one) for one in plain}
-    for one in plain:
+    for one in plain | {_as_net_does(text)}:
         yield one
         yield json.dumps(one)[1:-1]
+    # Of what JSON has a short escape for, a program may write some as units all the same: a reading has those as they
+    # are (`secrets.escapes`), and the others still escaped.
+    for left in _some(["".join(kind & set(text)) for kind in _ESCAPED]):
+        for times in (1, 2):
+            some = "".join(letter if letter in left else _escaped(letter, times) for letter in text)
+            yield some
+            yield some.replace("/", "\\/" if times == 1 else "\\\\/")
+
+
+def _as_net_does(text: str) -> str:
+    # WHY whole, and not by undoing its units: a backslash right before one would be taken for a part of it.
+    return "".join(_units(one) if one in _NET or not one.isascii() else _escaped(one, 1) for one in text)
+
+
+def _units(letter: str) -> str:
+    raw = letter.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{raw[at : at + 2].hex().upper()}" for at in range(0, len(raw), 2))
+
+
+def _some(kinds: list[str]) -> Iterator[str]:
+    """The letters of some of these kinds, not of all."""
+    there = [kind for kind in kinds if kind]
+    for count in range(1, len(there)):
+        yield from map("".join, combinations(there, count))
+
+
+def _escaped(letter: str, times: int) -> str:
+    for _ in range(times):
+        letter = json.dumps(letter, ensure_ascii=False)[1:-1]
+    return letter
 
 
 def _unit(found: re.Match[str]) -> str:
@@ -94,6 +133,9 @@ def _in_urls(text: str) -> Iterator[str]:
 def _in_markup(text: str) -> Iterator[str]:
     yield html.escape(text, quote=False)
     escaped = html.escape(text)
+    named = "".join(f"&{codepoint2name[ord(one)]};" if ord(one) in codepoint2name else one for one in text)
+    yield named
+    yield named.replace("&quot;", '"')
     for double in ("&quot;", "&#34;"):
         for single in ("&#x27;", "&#39;", "&apos;"):
             yield escaped.replace("&quot;", double).replace("&#x27;", single)
@@ -102,7 +144,9 @@ def _in_markup(text: str) -> Iterator[str]:
 def _in_shells(text: str) -> Iterator[str]:
     yield text.replace("'", "'\\''")
     yield text.replace("'", "'\"'\"'")
+    yield _QUOTES.sub(lambda found: f"'\"{found[0]}\"'", text)
     yield _UNQUOTED.sub(r"\\\1", text)
+    yield _UNQUOTED_BY_BASH.sub(r"\\\g<0>", text)
     yield _IN_DOUBLE_QUOTES.sub(r"\\\1", text)
     yield text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\t", "\\t")
 

@@ -54,9 +54,28 @@ def called(text: str) -> tuple[list[Called], bool]:
     return calls, any(_WRAPPING.fullmatch(piece) is None for piece in rest)
 
 
-def is_result(text: str) -> bool:
-    """True for a text that tells the result of such a call."""
-    return _RESULT.search(text) is not None
+def is_result(text: str, shapes: Shapes) -> bool:
+    """True for a text that tells the result of such a call, or of a command that a person typed."""
+    return _RESULT.search(text) is not None or any(found.match(text, _begins(text)) for found in shapes.printed)
+
+
+def typed(text: str, shapes: Shapes) -> Iterator[str]:
+    """The shell commands that a person ran, and whose output the agent shows its model."""
+    for pattern in shapes.typed:
+        yield from (found["command"].strip() for found in pattern.finditer(text))
+
+
+def announces(text: str, shapes: Shapes) -> tuple[bool, bool]:
+    """Whether the text says that it shows what nobody can tell the place of, and whether that is in the text itself."""
+    at = _begins(text)
+    found = next((one for one in shapes.announced if text.startswith(one, at)), None)
+    return found is not None, found is not None and _WRAPPING.fullmatch(text, at + len(found)) is None
+
+
+def _begins(text: str) -> int:
+    """Where the text begins behind what agents wrap around it."""
+    found = _WRAPPING.match(text)
+    return 0 if found is None else found.end()
 
 
 def attached(text: str, shapes: Shapes) -> Iterator[Attached]:
@@ -81,7 +100,7 @@ def attached(text: str, shapes: Shapes) -> Iterator[Attached]:
 
 def is_summary(text: str, shapes: Shapes) -> bool:
     """True for a text that stands in the place of messages which were there before."""
-    return text.lstrip().startswith(shapes.summaries) if shapes.summaries else False
+    return text.startswith(shapes.summaries, _begins(text)) if shapes.summaries else False
 
 
 def asks_for_summary(text: str, shapes: Shapes) -> bool:

@@ -78,9 +78,11 @@ class Reader:
         shapes: Shapes,
         canonical: Canonical,
         command_paths: CommandPaths | None,
+        is_file: Callable[[str], bool] = lambda _: False,
     ) -> None:
+        """`is_file` says of a canonical path that it is a file, below which nothing can lie."""
         self.tools, self.shapes = tools, shapes
-        self._canonical, self._command_paths = canonical, command_paths
+        self._canonical, self._command_paths, self._is_file = canonical, command_paths, is_file
         self._resolved: dict[tuple[str, str], str | None] = {}
 
     def resolved(self, path: str, base: str) -> str | None:
@@ -93,13 +95,19 @@ class Reader:
 
     def tags(self, path: str, bases: Sequence[str], origin: Origin = Origin.PATH) -> Tags:
         """A tag for each directory that a written path may be read against; of unknown origin where there is none."""
-        whole = origin is not Origin.SUBTREE
         if path.startswith("/"):
             bases = ("/",)
         found = [self.resolved(path, base) for base in bases]
         if not found or None in found:
             return (SourceTag(path, Origin.UNKNOWN),)
-        return tuple(dict.fromkeys(SourceTag(one, origin, all_below=whole) for one in found if one is not None))
+        tags = [self._tag(one, origin) for one in found if one is not None]
+        meant = _leniently(path)
+        return _once(tags if meant == path or not meant else [*tags, *self.tags(meant, bases, origin)])
+
+    def _tag(self, path: str, origin: Origin) -> SourceTag:
+        if origin is not Origin.SUBTREE or self._is_file(path):
+            return SourceTag(path, origin if origin is not Origin.SUBTREE else Origin.PATH)
+        return SourceTag(path, origin, all_below=False)
 
     def subtrees(self, bases: Sequence[str]) -> Tags:
         """All that lies below the directories that an agent may be in."""
@@ -203,6 +211,11 @@ class Reader:
                 return Origins((SourceTag(_UNKNOWN_RESULT, Origin.UNKNOWN),))
         whole = _once(tags)
         return Origins(whole, whole if writes else ())
+
+
+def _leniently(path: str) -> str:
+    """The path as a tool may read it that forgives its model: blanks around it, a mark before it, another's slashes."""
+    return uri_path(path.strip().removeprefix("@")).replace("\\", "/")
 
 
 def uri_path(text: str) -> str:

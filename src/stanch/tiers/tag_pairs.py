@@ -6,10 +6,11 @@ and calls that are not there. Does not settle what a call touches (`tiers.tag_ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stanch.tiers.dialects.arguments import decoded
+from stanch.tiers.tag_attached import typed
 from stanch.tiers.tag_calls import Origins, Reader
 from stanch.tiers.tag_places import Places
 from stanch.tiers.tag_shapes import Shapes
@@ -55,6 +56,8 @@ class Calls:
         match part:
             case Text() | Fragment() if message.role in (Role.USER, Role.SYSTEM):
                 self._places.heard(part.text, self._shapes, system=message.role is Role.SYSTEM)
+                for command in typed(part.text, self._shapes):
+                    self._places.ran(command)
             case Call():
                 self.at[place] = self._origins(part.tool, part.arguments, server=part.extra.get("type"))
                 self._of[part.id] = (*self._of.get(part.id, ()), place)
@@ -85,6 +88,11 @@ class Calls:
             if shape is not None and shape.keeps and isinstance(command, str):
                 self._places.ran(command)
         return found
+
+    def named(self, ids: Iterable[object], place: Place) -> Tags:
+        """The tags of the calls before a place that have one of these ids, all of them."""
+        found = [one for name in ids if isinstance(name, str) for one in self._of.get(name, ()) if one < place]
+        return tuple(dict.fromkeys(tag for one in found for tag in self.at[one].whole))
 
     def pairs(self, call_id: str, place: Place) -> list[Origins]:
         """The calls that the next result may be of: those of its id since its last one, else all before, else all.

@@ -68,6 +68,10 @@ class Shapes:
     named: tuple[re.Pattern[str], ...] = ()
     opening: re.Pattern[str] | None = None
     closing: re.Pattern[str] | None = None
+    typed: tuple[re.Pattern[str], ...] = ()
+    printed: tuple[re.Pattern[str], ...] = ()
+    announced: tuple[str, ...] = ()
+    between: tuple[str, ...] = ()
     told_by_user: tuple[re.Pattern[str], ...] = ()
     told_by_system: tuple[re.Pattern[str], ...] = ()
 
@@ -102,7 +106,7 @@ def shapes_of(*tables: Mapping[str, Any]) -> Shapes:
     opening = closing = None
     if names and keys:
         opening = re.compile(
-            rf"<(?:{names})\b[^<>\n]*?\s(?:{keys})\s*=\s*(?:\"(?P<double>[^\"\n]+)\"|'(?P<single>[^'\n]+)')"
+            rf"<(?:{names})\b[^<>]*?\s(?:{keys})\s*=\s*(?:\"(?P<double>[^\"\n]+)\"|'(?P<single>[^'\n]+)')"
         )
         closing = re.compile(rf"</(?:{names})\s*>")
     return Shapes(
@@ -112,6 +116,10 @@ def shapes_of(*tables: Mapping[str, Any]) -> Shapes:
         tuple(_expression(one, "attached.named") for one in found("attached", "named")),
         opening,
         closing,
+        tuple(_expression(one, "attached.typed", re.DOTALL) for one in found("attached", "typed")),
+        tuple(_expression(one, "attached.printed") for one in found("attached", "printed")),
+        tuple(found("attached", "announced")),
+        tuple(found("attached", "between")),
         tuple(_expression(one, "directory.user") for one in found("directory", "user")),
         tuple(_expression(one, "directory.system") for one in found("directory", "system")),
     )
@@ -169,8 +177,8 @@ def _texts(around: Mapping[str, Any], key: str, where: str) -> list[str]:
     return value
 
 
-def _expression(text: Any, where: str) -> re.Pattern[str]:
+def _expression(text: Any, where: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     try:
-        return re.compile(text)
+        return re.compile(text, flags)
     except (re.error, TypeError):
         raise BadInput(f"{where} must hold expressions that can be read") from None

@@ -8,12 +8,14 @@ same object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from stanch.paths.uri import is_file_uri
 from stanch.policy.declared import Tool
 from stanch.policy.known_tools import known
-from stanch.tiers.tag_attached import asks_for_summary, attached, called, is_result, is_summary
+from stanch.tiers.history_values import strings
+from stanch.tiers.tag_attached import announces, asks_for_summary, attached, called, is_result, is_summary, typed
 from stanch.tiers.tag_calls import Canonical, CommandPaths, Origins, Reader, uri_path
 from stanch.tiers.tag_lines import spans
 from stanch.tiers.tag_pairs import Calls, Place
@@ -35,8 +37,10 @@ from stanch.values.message import (
 )
 
 UNKNOWN_CALL = SourceTag("a tool call that is not here", Origin.UNKNOWN)
+UNKNOWN_PLACE = SourceTag("what a person attached", Origin.UNKNOWN)
 UNKNOWN_MESSAGES = SourceTag("earlier messages that are not here", Origin.UNKNOWN)
 _SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"})
+_OF_CALL = ("call_id", "tool_use_id", "tool_call_id")
 _NAMED = ("source", "title", "filename", "path", "file_path")
 
 
@@ -48,14 +52,16 @@ def tag_messages(
     canonical: Canonical,
     command_paths: CommandPaths | None = None,
     tools: Mapping[str, Tool] | None = None,
+    is_file: Callable[[str], bool] = lambda _: False,
 ) -> list[Message]:
     """The messages with source tags; those about which nothing was found are the very same objects.
 
     `cwd` is the directory that relative paths are read against, besides any that the history names; without either
     they are of unknown origin. `canonical` answers what a path names now, `command_paths` which files a shell command
-    touches; without it, a command may have read all below its directory. `tools` are the declared ones.
+    touches; without it, a command may have read all below its directory. `tools` are the declared ones. `is_file` says
+    of a canonical path that it is a file.
     """
-    reader = Reader(known() if tools is None else tools, shapes, canonical, command_paths)
+    reader = Reader(known() if tools is None else tools, shapes, canonical, command_paths, is_file)
     return Tagging(reader, shapes, cwd).more(messages)
 
 
@@ -67,8 +73,8 @@ class Tagging:
         self._union: dict[SourceTag, None] = {}
         self._all: Tags = ()
         self._told: dict[SourceTag, None] = {}  # of calls that an agent made by itself, whose result comes next
-        self._shown: dict[SourceTag, None] = {}  # of files that come in the next message of the user
-        self._called = self._asked = False
+        self._shown: dict[SourceTag, None] = {}  # of results, whose pictures may come in the next message of the user
+        self._called = self._asked = self._typed = False
         self._bases: tuple[str, ...] = ()
 
     def more(self, messages: Sequence[Message]) -> list[Message]:
@@ -87,7 +93,7 @@ class Tagging:
         made._calls = self._calls.copied(reader)
         made._union, made._all = dict(self._union), self._all
         made._told, made._shown = dict(self._told), dict(self._shown)
-        made._called, made._asked, made._bases = self._called, self._asked, self._bases
+        made._called, made._asked, made._typed, made._bases = self._called, self._asked, self._typed, self._bases
         return made
 
     @property
@@ -98,8 +104,10 @@ class Tagging:
     def _message(self, message: Message, number: int) -> Message:
         self._bases = self._calls.bases[number]
         if message.role is Role.ASSISTANT:
-            self._shown.clear()
             self._told.clear()
+            self._typed = False
+            if any(isinstance(part, Text) and part.text not in self._shapes.between for part in message.parts):
+                self._shown.clear()
         parts = []
         for at, part in enumerate(message.parts):
             # WHY also where there are tags: what is found out on the way is about the messages that come next.
@@ -145,7 +153,7 @@ class Tagging:
             case Reasoning() if part.signature is not None and part.extra.get("type") != "thinking":
                 return self._before()  # WHY: nobody but its provider can tell what is in it
             case Opaque():
-                return self._opaque(part, place)
+                return self._opaque(message, part, place)
             case _:
                 return ()
 
@@ -154,9 +162,9 @@ class Tagging:
         if not origins:
             return (UNKNOWN_CALL,)
         for one in origins:
-            if one.shape.shows:
-                self._shown.update(dict.fromkeys(one.whole))
-        named = tuple(tag for inner in part.content if isinstance(inner, Opaque) for tag in self._titles(inner))
+            # WHY of every tool: most APIs take no picture in a result, and agents put it behind.
+            self._shown.update(dict.fromkeys(one.whole))
+        named = tuple(tag for inner in part.content for tag in self._titles(inner))
         if len(origins) == 1 and not named:
             return self._split(part, origins[0])
         return tuple(dict.fromkeys([*(tag for one in origins for tag in one.whole), *named]))
@@ -199,9 +207,15 @@ class Tagging:
         if is_summary(text, self._shapes):
             tags.update(dict.fromkeys(self._summary()))
         calls, more = called(text)
-        if self._told or is_result(text):
-            tags.update(self._told if self._told else {UNKNOWN_CALL: None} if not calls else {})
-            self._told = {}
+        result = is_result(text, self._shapes)
+        for command in typed(text, self._shapes):
+            self._typed = True
+            self._told.update(dict.fromkeys(self._reader.origins("Bash", {"command": command}, self._bases, ()).whole))
+        if self._told or result:
+            known = calls or self._typed
+            tags.update(self._told if self._told else {UNKNOWN_CALL: None} if not known else {})
+            if result or not self._typed:
+                self._told, self._typed = {}, False
         for one in calls:
             given = one.arguments or {}
             tool = one.tool.lower() if "filePath" in given else one.tool  # WHY: one agent writes its names larger here
@@ -209,8 +223,11 @@ class Tagging:
             self._told.update(dict.fromkeys(origins.whole or (UNKNOWN_CALL,)))
         if calls and more:
             tags.update(self._told)
-        if calls and is_result(text):
+        if calls and result:
             self._told = {}
+        announced, here = announces(text, self._shapes)
+        if announced:
+            (tags if here else self._told)[UNKNOWN_PLACE] = None
         for file in attached(text, self._shapes):
             found = self._reader.tags(uri_path(file.path), self._bases)
             tags.update(dict.fromkeys(replace(tag, span=file.span) for tag in found))
@@ -224,20 +241,30 @@ class Tagging:
             self._told = {}
         if part.name:
             tags.update(dict.fromkeys(self._reader.tags(uri_path(part.name), self._bases)))
+        tags.update(dict.fromkeys(self._titles(part)))
         return tuple(tags)
 
-    def _opaque(self, part: Opaque, place: Place) -> Tags:
+    def _opaque(self, message: Message, part: Opaque, place: Place) -> Tags:
         if part.kind in _SUMMARIES:
             return self._summary()
         if place in self._calls.at:
             return self._calls.at[place].whole
-        return self._titles(part)
+        shown = self._shown if message.role is Role.USER else ()
+        # WHY: nobody knows the kind, but it says itself whose result it is.
+        of_calls = self._calls.named([part.data.get(key) for key in _OF_CALL], place)
+        return tuple(dict.fromkeys([*shown, *of_calls, *self._titles(part)]))
 
-    def _titles(self, part: Opaque) -> Tags:
-        """The files that a document or a search result says it is of."""
-        if part.kind not in ("document", "search_result", "input_file", "file"):
+    def _titles(self, part: Part) -> Tags:
+        """The files that a document or a search result says it is of, and those of this machine that a block leads to."""
+        if isinstance(part, File):
+            return self._reader.tags(uri_path(part.url), self._bases) if part.url and is_file_uri(part.url) else ()
+        if not isinstance(part, Opaque):
             return ()
+        led = [text for text in strings(part.data) if is_file_uri(text)]
+        if part.kind not in ("document", "search_result", "input_file", "file"):
+            return tuple(dict.fromkeys(tag for text in led for tag in self._reader.tags(uri_path(text), self._bases)))
         texts = [part.data.get(key) for key in _NAMED]
         named = [text for text in texts if isinstance(text, str) and ("/" in text or "." in text) and "\n" not in text]
         paths = [uri_path(text) for text in named if not text.lower().startswith(("http://", "https://"))]
+        paths += map(uri_path, led)
         return tuple(dict.fromkeys(tag for path in paths for tag in self._reader.tags(path, self._bases)))

@@ -39,7 +39,7 @@ def _routes() -> Iterator[dict[str, Any]]:
         for route in router.routes:
             if not isinstance(route, APIRoute):
                 raise Undeclared(f"nobody can say what {route} delivers")
-            for method in sorted(route.methods):
+            for method in sorted(route.methods or ()):
                 if isinstance(route, ContentRoute):
                     if route.operation.tool is not None:
                         yield _row(f"{method} {route.path}", route.operation)
