@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 from pydantic import BaseModel
@@ -175,9 +176,10 @@ class Content:
             self._ended(call_id, move, access.by)
 
     def approved(self, access: Access, asks: Sequence[str]) -> None:
-        """Says which asks a person was shown who approved the call of this access: its items need no further yes."""
+        """Says which asks a person was shown who approved a call of this access: its items need no further yes."""
         if isinstance(access.delivery.may_read, Readable):
-            access.delivery.may_read.items.approve(asks)
+            items = access.delivery.may_read.items
+            items.approve((*items.approved, *asks))
 
     def clear_up(self, *, alone: bool) -> None:
         """Removes, in a thread of its own, what processes that are gone have left half-done in tables.
@@ -218,7 +220,9 @@ class Content:
         try:
             projector = gate.projector()
             if isinstance(result, Stream):
-                return _projected(result, projector) if result.text else result
+                # WHY these too: they become headers of an answer.
+                named = replace(result, name=projector.text(result.name), media_type=projector.text(result.media_type))
+                return _projected(named, projector) if result.text else named
             if isinstance(result, BaseModel):
                 result = result.model_dump(mode="json")
             return projector.text(result) if isinstance(result, str) else projector.structure(result)

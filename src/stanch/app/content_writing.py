@@ -6,11 +6,12 @@ how it is kept (`provenance.seals`).
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stanch.content.access import Knowing, Pieces
+from stanch.content.access import Knowing, Pieces, Writing
 from stanch.delivery.gates import RegistryGate
 from stanch.provenance.registry import Registry
 from stanch.provenance.states import Cause, Entry, Exact, Provenance, Unknown, merged
@@ -18,6 +19,10 @@ from stanch.secrets.budget import Withheld
 from stanch.secrets.projection import Projector
 from stanch.secrets.telling import is_short, mark_of
 from stanch.secrets.text import Secret
+
+_NO_TEXTS = (b"%PDF-", b"{\\rtf")
+_HEAD = 5
+"""How formats begin that may be written in the letters of a text alone, and hold one that nobody reads in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,40 +87,82 @@ class Acting:
         if not self._gate.registry.is_complete:
             return _always(Unknown(Cause.INCOMPLETE))
         further = start.entries if isinstance(start, Exact) else frozenset()
-        return _occurring({*self._vault, *self._gate.registry.entries, *further})
+        # WHY not all of the vault: a model's own picture would then carry every secret that there is.
+        given = {*self._gate.registry.entries, *further}
+        return _occurring({*self._vault, *given}, hidden=given)
+
+
+class MadeOf:
+    """A writer whose every word is made of some sources: an operation whose arguments were stored."""
+
+    def __init__(self, writing: Writing, sources: Sequence[Provenance]) -> None:
+        self._writing, self._sources = writing, tuple(sources)
+
+    def over(self, sources: Sequence[Provenance] = ()) -> Knowing:
+        """What is known of values made of these sources, and of its own."""
+        return self._writing.over((*self._sources, *sources))
 
 
 def _always(provenance: Provenance) -> Knowing:
     return lambda _: provenance
 
 
-def _occurring(entries: Collection[Entry]) -> Knowing:
-    """Says which of the secrets occur in a value: an exact set."""
+def _occurring(entries: Collection[Entry], hidden: Collection[Entry] | None = None) -> Knowing:
+    """Says which of the secrets occur in a value: an exact set.
+
+    Bytes that are no text, such as a picture, a workbook or an archive, carry those that may be `hidden` in them, None
+    for all: nobody can look into them.
+    """
+    inside = frozenset(entries if hidden is None else hidden)
     ordered = sorted(entries, key=lambda one: (one.name, one.scope.user or "", one.mark))
     long = {str(place): one for place, one in enumerate(ordered) if not is_short(one.secret)}
     short = frozenset(one for one in ordered if is_short(one.secret))
     projector = Projector({place: one.secret for place, one in long.items()})
 
     def known(value: Any) -> Provenance:
+        reading = _Reading()
         try:
-            found = _found(projector, value)
+            found = _found(projector, value, reading)
         except Withheld:
             return Unknown(Cause.OVER_LIMIT)
-        exact = {long[place] for place in found}
+        exact = {long[place] for place in found} | (frozenset() if reading.is_text else inside)
         # A secret that is too short to be looked for among other letters is found where it is all of a text.
         return Exact(frozenset(exact | {one for one in short if _is_all_of(one, value)}))
 
     return known if ordered else _always(Exact())
 
 
-def _found(projector: Projector, value: Any) -> frozenset[str]:
+class _Reading:
+    """Tells bytes that are a text from all others, while they pass."""
+
+    def __init__(self) -> None:
+        self._decoder, self._head, self.is_text = getincrementaldecoder("utf-8")(), b"", True
+
+    def feed(self, data: bytes, *, last: bool = False) -> None:
+        """Takes the next bytes."""
+        if len(self._head) < _HEAD:
+            self._head = (self._head + data)[:_HEAD]
+            self.is_text = self.is_text and not self._head.startswith(_NO_TEXTS)
+        if self.is_text:
+            try:
+                self.is_text = "\0" not in self._decoder.decode(data, last)
+            except UnicodeDecodeError:
+                self.is_text = False
+
+
+def _found(projector: Projector, value: Any, reading: _Reading) -> frozenset[str]:
     match value:
-        case str() | bytes():
+        case bytes():
+            reading.feed(value, last=True)
+            return projector.found(value)
+        case str():
             return projector.found(value)
         case Pieces(chunks):
             passing = projector.data_stream(bulk=True)
             for chunk in chunks:
+                reading.feed(chunk)
                 passing.feed(chunk)
+            reading.feed(b"", last=True)
             passing.end()
             return passing.found
         case _:

@@ -20,7 +20,7 @@ from stanch.values.fault import BadCall
 from stanch.values.message import Origin
 from stanch.values.reason import Code, LayerId, Reason
 
-_READ = "files_read"
+_READ, _ON_DISK = "files_read", "read_file"
 
 
 class ItemRules:
@@ -53,11 +53,12 @@ class ItemRules:
         if self._kin is None:
             self._kin = self._line()
         below = posixpath.relpath(path, self._root)
+        tool, arguments = self._tool, {"path": "" if below == "." else below}
         if below == ".." or below.startswith("../"):
-            raise ValueError("an item that lies outside of the workspace")
-        arguments = {"path": "" if below == "." else below}
+            # No stored item: what a tool has read there on the disk, and what is known to have come from it.
+            tool, arguments = _ON_DISK, {"path": path}
         try:
-            decisions = [kin.session.probe(self._tool, arguments, bypasses=kin.bypasses) for kin in self._kin]
+            decisions = [kin.session.probe(tool, arguments, bypasses=kin.bypasses) for kin in self._kin]
         except BadCall:
             return Reason(Code.CONTENT_ASKS, LayerId.DELIVERY, subject=path)
         decision = strictest_decision(decisions)

@@ -18,6 +18,7 @@ from stanch.app.agent_gate import AgentGate
 from stanch.app.calls import Calls, Submitted
 from stanch.app.content import Content
 from stanch.app.content_writing import Acting as ActingWriter
+from stanch.app.content_writing import MadeOf
 from stanch.app.permissions import Right, rights_of
 from stanch.app.sessions import hands_of
 from stanch.app.tools import Ran, Tools, check_variables
@@ -121,6 +122,7 @@ class Performing:
             return _judged(self._calls.get(call.call_id))
         if started.call.state is not CallState.RUNNING:
             return _judged(started.call)
+        self._content.approved(access, () if started.approval is None else started.approval.asked)
         with self._ending(started.call.id, access) as end:
             done = self._done(access, tool, arguments, started, sources, instead, given)
             end(Move.FAIL if done.failed else Move.COMPLETE)
@@ -189,6 +191,8 @@ class Performing:
         inner = self._content.access(
             access.delivery.principal, access.by, session_id=access.session_id, cancelled=access.cancelled
         )
+        # WHY: what a step writes is made of its arguments, of which it is known what they carry.
+        inner = replace(inner, writing=MadeOf(inner.writing, sources))
         inner.delivery.passed = []
         try:
             found = self._content.leaving(inner, operation(inner, asked))

@@ -7,7 +7,8 @@ INVARIANT: a message in which nothing occurs is the very same object; what canno
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from stanch.secrets.budget import Cause, Withheld
@@ -27,6 +28,8 @@ from stanch.values.message import (
     is_signed,
 )
 
+_WHOLE = ("image", "audio", "video")
+"""What blocks are called that hold a file, which is never written anew."""
 _BROKEN = frozenset({Cause.ENGINE_FAILED, Cause.NOT_BUILT})
 """Causes that say something of the search, and nothing of the text: what follows would fare no better."""
 
@@ -62,7 +65,7 @@ class Projected:
 
 def message_projected(message: Message, projector: Projector) -> Message:
     """The message without a value of the projector's; the very same where none occurs. Raises `Withheld`."""
-    made = [part for one in message.parts if (part := _part(one, projector)) is not None]
+    made = _joined([part for one in message.parts if (part := _part(one, projector)) is not None], projector)
     extra = _extra(message.extra, projector)
     unchanged = len(made) == len(message.parts) and all(
         new is old for new, old in zip(made, message.parts, strict=True)
@@ -70,6 +73,31 @@ def message_projected(message: Message, projector: Projector) -> Message:
     if unchanged and extra is message.extra:
         return message
     return Message(message.role, tuple(made) or (LEFT_OUT,), message.id, message.model, extra)
+
+
+def _joined(parts: list[Part], projector: Projector) -> list[Part]:
+    """The parts, with texts that stand one behind the other as one where a value reaches from one into the next.
+
+    WHY: a provider writes them so, and so a model reads them.
+    """
+    if len(parts) < 2:
+        return parts
+    made: list[Part] = []
+    for is_text, run in groupby(parts, key=lambda part: isinstance(part, Text)):
+        several = list(run)
+        made += _as_one(several, projector) if is_text and len(several) > 1 else several
+    return made
+
+
+def _as_one(several: Sequence[Part], projector: Projector) -> Sequence[Part]:
+    together = "".join(one.text for one in several if isinstance(one, Text))
+    try:
+        text = projector.text(together)
+    except Withheld as why:
+        if why.cause in _BROKEN:
+            raise
+        return [_instead(several[0], f"[content withheld: {why}]")]
+    return several if text is together else [Text(text)]
 
 
 def _part(part: Part, projector: Projector) -> Part | None:
@@ -89,8 +117,9 @@ def _looked_through(part: Part, projector: Projector) -> Part | None:
             text = projector.text(part.text)
             return part if text is part.text and extra is part.extra else Text(text, extra=extra)
         case Fragment():
-            text = projector.text(part.text)
-            return part if text is part.text and extra is part.extra else Fragment(text, part.name, extra=extra)
+            text, name = projector.text(part.text), projector.text(part.name)
+            unchanged = text is part.text and name is part.name and extra is part.extra
+            return part if unchanged else Fragment(text, name, extra=extra)
         case Reasoning():
             text = projector.text(part.text)
             if text is part.text and extra is part.extra:
@@ -99,16 +128,21 @@ def _looked_through(part: Part, projector: Projector) -> Part | None:
             return None if is_signed(part) else Reasoning(text, extra=extra)
         case Call():
             arguments = _arguments(part.arguments, projector)
-            if arguments is part.arguments and extra is part.extra:
+            call_id, tool = projector.text(part.id), projector.text(part.tool)
+            if arguments is part.arguments and extra is part.extra and call_id is part.id and tool is part.tool:
                 return part
-            return Call(part.id, part.tool, arguments, extra=extra)
+            return Call(call_id, tool, arguments, extra=extra)
         case Result():
             return _result(part, extra, projector)
         case File():
             return _file(part, extra, projector)
         case Opaque():
             data = _extra(part.data, projector)
-            return part if data is part.data and extra is part.extra else Opaque(part.kind, data, extra=extra)
+            if data is not part.data and any(word in part.kind for word in _WHOLE):
+                return _withheld_file(projector.found_in(_plain(part.data)), projector)
+            kind = projector.text(part.kind)
+            unchanged = data is part.data and kind is part.kind and extra is part.extra
+            return part if unchanged else Opaque(kind, data, extra=extra)
 
 
 def _result(part: Result, extra: Mapping[str, Any], projector: Projector) -> Result:
@@ -122,22 +156,32 @@ def _result(part: Result, extra: Mapping[str, Any], projector: Projector) -> Res
         text = projector.text(together)
         if text is not together:
             content = [Text(text)]
+    call_id, tool = projector.text(part.call_id), projector.text(part.tool)
     if _same(content, part.content):
-        return part if extra is part.extra else Result(part.call_id, part.content, part.tool, part.failed, extra=extra)
-    return Result(part.call_id, tuple(content), part.tool, part.failed, extra=extra)
+        if extra is part.extra and call_id is part.call_id and tool is part.tool:
+            return part
+        return Result(call_id, part.content, tool, part.failed, extra=extra)
+    return Result(call_id, tuple(content), tool, part.failed, extra=extra)
 
 
 def _file(part: File, extra: Mapping[str, Any], projector: Projector) -> File | Text:
     """The file whole, or words in its place: what is inside of one is never written anew."""
     names = projector.found(part.data) if part.data is not None else frozenset[str]()
+    # An address may hold the file itself.
+    for said in (part.media_type, part.url if part.url is not None and part.url[:5].lower() == "data:" else None):
+        names |= projector.found(said) if said is not None else frozenset[str]()
     if names:
-        labels = ", ".join(sorted(map(projector.label, names)))
-        return Text(f"[a file was withheld: it holds {labels}]")
+        return _withheld_file(names, projector)
     url = part.url if part.url is None else projector.text(part.url)
     name = part.name if part.name is None else projector.text(part.name)
     if url is part.url and name is part.name and extra is part.extra:
         return part
     return File(part.media_type, part.data, url, name, extra=extra)
+
+
+def _withheld_file(names: Collection[str], projector: Projector) -> Text:
+    labels = ", ".join(sorted(map(projector.label, names)))
+    return Text(f"[a file was withheld: it holds {labels}]")
 
 
 def _arguments(arguments: Mapping[str, Any] | str, projector: Projector) -> Mapping[str, Any] | str:
@@ -148,7 +192,10 @@ def _extra(extra: Mapping[str, Any], projector: Projector) -> Mapping[str, Any]:
     """The values of an object; the very same object where nothing occurs in them."""
     if not extra:
         return extra
-    plain = _plain(extra)
+    try:
+        plain = _plain(extra)
+    except RecursionError:
+        raise Withheld(Cause.TOO_LARGE) from None
     new = projector.structure(plain)
     if new is plain:
         return extra

@@ -8,6 +8,7 @@ of each part of a message (`app.projected_messages`).
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import Any
 
 from stanch.app.told_records import TellsRecords
 from stanch.app.vault import Vault
+from stanch.secrets.encodings import FLOOR
 from stanch.secrets.projection import Projector
 from stanch.secrets.text import Secret
 from stanch.values.fault import Fault
@@ -22,6 +24,9 @@ from stanch.values.fault import Fault
 WITHHELD = "[withheld: nobody can tell whether it holds a secret]"
 UNOPENED = "[withheld: the vault cannot be opened, so nobody can tell whether it holds a secret]"
 _FORMATTER = logging.Formatter()
+_OWN_NAME = re.compile("[a-z]{1,16}(?:_[a-z]{1,16}){0,3}")
+_SHORT = 10**FLOOR
+_DEEP = 50
 
 
 class Projecting:
@@ -156,9 +161,24 @@ def _projected(value: Any, projector: Projector) -> Any:
 
 
 def _emptied(value: Any, word: str) -> Any:
-    """The shape of a value with the word in place of its texts."""
-    if isinstance(value, str):
+    """The shape of a value with the word in place of whatever of it may hold a secret, or lies very deep."""
+    return _shape(value, word, _DEEP)
+
+
+def _shape(value: Any, word: str, deep: int) -> Any:
+    if not deep:
         return word
     if isinstance(value, dict):
-        return {key: _emptied(one, word) for key, one in value.items()}
-    return [_emptied(one, word) for one in value] if isinstance(value, (list, tuple)) else value
+        # WHY not all keys: most are names that the code gives, and a person has to know what is missing.
+        return {
+            key if type(key) is str and _OWN_NAME.fullmatch(key) else _short(key, word): _shape(one, word, deep - 1)
+            for key, one in value.items()
+        }
+    return [_shape(one, word, deep - 1) for one in value] if isinstance(value, (list, tuple)) else _short(value, word)
+
+
+def _short(value: Any, word: str) -> Any:
+    """A number that is too short to hold a secret, and what is none at all; the word for everything else."""
+    if value is None or isinstance(value, bool):
+        return value
+    return value if isinstance(value, int | float) and abs(value) < _SHORT and len(repr(value)) < FLOOR else word

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from stanch.app.vault_fields import check, warnings
+from stanch.app.vault_fields import check, check_shown, warnings
 from stanch.app.vault_opening import TABLE, Opening, place_of
 from stanch.secrets.sealing import KeyRing
 from stanch.secrets.text import Secret, opened
@@ -105,6 +105,10 @@ class Vault:
         known = self._known(name)
         if note is None:
             note = known.note if known is not None else ""
+        # WHY again: the note that it has may tell of the value that it is about to have, or of one that it had.
+        check(name, text, note, owner, scope)
+        if note or owner:
+            check_shown(map(opened, self._opening.some(self._store.vault_values()[1])), note, owner)
         row_id = f"{name}.{secrets.token_hex(12)}"
         fresh = row_id, ring.seal(value, place_of(row_id))
         # WHY not always: who sets the same value every hour would fill the vault with it.

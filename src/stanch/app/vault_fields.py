@@ -6,6 +6,8 @@ becomes of a secret (`app.vault`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from stanch.values.fault import BadFields
 from stanch.values.vault import LONGEST_NAME, NAME, SecretScope
 
@@ -56,6 +58,15 @@ def check(name: str, text: str, note: str | None, owner: str | None, scope: Secr
         wrong.append(("owner", "'owner' is needed: whose secret it is"))
     if wrong:
         raise BadFields(*wrong)
+
+
+def check_shown(values: Iterable[str], note: str, owner: str | None) -> None:
+    """Raises `BadFields` where what people are shown holds one of these values of the vault."""
+    known = [value for value in values if len(value) >= SHORTEST]
+    said = (("note", note), ("owner", owner or ""))
+    wrong = [(field, words) for field, words in said if any(value in words for value in known)]
+    if wrong:
+        raise BadFields(*((field, f"'{field}' holds a value of the vault; it is shown to people") for field, _ in wrong))
 
 
 def _is_text(text: str) -> bool:

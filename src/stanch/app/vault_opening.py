@@ -6,7 +6,8 @@ where the keys are (`app.sealing_keys`) nor what becomes of a value (`app.vault`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 from stanch.secrets.sealing import KeyRing, Place, Unopened
 from stanch.secrets.text import Secret
@@ -50,6 +51,12 @@ class Opening:
             return [self._open(one) for one in values]
         except _KeyGone as gone:
             raise gone.row from None
+
+    def some(self, values: Sequence[SealedRecord]) -> Iterator[Secret]:
+        """The value of each that can be opened with the keys that were read last."""
+        for one in values:
+            with suppress(_KeyGone, BrokenRow):
+                yield self._open(one)
 
     def problem(self, one: SealedRecord) -> str | None:
         """Why the value cannot be opened with the keys that were read last; None where it can."""

@@ -1,7 +1,7 @@
 """Many files as one archive, with a list inside of what is in it and what is not.
 
-Settles that each file is admitted by itself, and that one which is left out is told of with the reason. Does not settle
-what an archive is sent as (`surfaces`).
+Settles that each file is admitted by itself, and that one which is left out is told of with the reason, or counted where
+a model may not be told that it is there. Does not settle what an archive is sent as (`surfaces`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stanch.content.access import Access
 from stanch.content.file_items import Below, below_path, files_below, source_of
 from stanch.content.file_texts import projected
 from stanch.content.streams import Stream
-from stanch.delivery.admit import admit_content
+from stanch.delivery.admit import admit_content, may_be_named
 from stanch.delivery.operation import Asked, ContentDelivery, operation
 from stanch.delivery.source import OPAQUE
 from stanch.explain.sentences import sentence
@@ -44,8 +44,12 @@ def archive_files(access: Access, asked: ArchiveFiles) -> Stream:
     included: list[dict[str, Any]] = []
     left_out: list[dict[str, Any]] = []
     names: set[str] = set()
+    closed = 0
     for file in files_below(access, below):
         names.add(file.path)
+        if not may_be_named(access.delivery, access.place(file.path)):
+            closed += 1
+            continue
         # WHY the names too: nothing takes a secret out of an archive once it is packed.
         name = projected(access, file.path)
         reason = _left_out(access, file) or (None if name == file.path else _NAMED)
@@ -56,7 +60,8 @@ def archive_files(access: Access, asked: ArchiveFiles) -> Stream:
         included.append({"path": file.path, "version": file.version, "size": file.size, "media_type": file.media_type})
     if below and not names:
         raise NotFound("file", below)
-    manifest = json.dumps({"files": included, "left_out": left_out}, ensure_ascii=False, indent=1)
+    told = {"files": included, "left_out": left_out, "withheld": closed}
+    manifest = json.dumps(told, ensure_ascii=False, indent=1)
     packed.add(manifest.encode("utf-8", "replace"), _free(names))
     name = projected(access, below.rpartition("/")[2] or "files")
     return Stream(_bytes(access, packed), f"{name}.zip", "application/zip")

@@ -123,6 +123,9 @@ def known_of(access: Access, file: FileRecord, number: int) -> Known:
             # WHY the bytes again: they, or the row, may have been changed by others than us.
             now = version.digest if kept is None or access.blobs.is_whole(version.digest) else ""
             own = access.seals.known(kept, place_of(version.id), now, owner=file.owner)
+            if at == file.version and version.digest != file.digest:
+                # The bytes that are read by the file are none that this version has.
+                own = Unknown(Cause.VERSION_MISMATCH)
             chain.append((version, own))
             # INVARIANT: a version is made of an older one, so this comes to an end whatever stands in the rows.
             at = version.made_of if version.made_of is not None and version.made_of < at else None

@@ -14,15 +14,16 @@ from typing import Annotated, Any, BinaryIO
 
 from pydantic import Field
 
-from stanch.content.access import Access, Pieces, item_path
+from stanch.content.access import Access, Knowing, Pieces, item_path
 from stanch.content.extraction import Unextractable, is_packed
 from stanch.content.extraction_alone import Cause as NoText
-from stanch.content.file_edits import edited, line_of
+from stanch.content.file_edits import Seen, edited, line_of
 from stanch.content.file_items import FileGiven, PathText, file_at, holders, new_version, shown, source_of
 from stanch.content.file_texts import projected, text_of
 from stanch.delivery.admit import (
     Window,
     admit_written_content,
+    hidden_in,
     redact_before_cutting,
     require_admitted_content,
 )
@@ -126,7 +127,7 @@ def upload_file(access: Access, asked: UploadFile) -> FileGiven:
     blob = access.blobs.put(_blocks(asked.file))
     if (blob.digest, blob.size) != (asked.digest, asked.size):
         raise BadFields(("digest", "'digest' and 'size' are not those of the bytes that were sent"))
-    return _saved(access, _kept(access, path, blob, _known_of_bytes(access, blob), asked))
+    return _saved(access, _kept(access, path, blob, known_of_bytes(access, blob, access.writing.over(())), asked))
 
 
 @operation("files_edit", EditFile, tool="files_edit", content_delivery=ContentDelivery.SOURCED)
@@ -141,7 +142,8 @@ def edit_file(access: Access, asked: EditFile) -> EditGiven:
     if not before.exact:
         raise BadFields(("path", "'path' names a file that is no text in UTF-8, which cannot be edited"))
     _encoded("new", asked.new)
-    done = edited(before.text, projected(access, before.text), asked.old, asked.new, everywhere=asked.all)
+    seen = Seen(projected(access, before.text), hidden_in(access.delivery, before.text))
+    done = edited(before.text, seen, asked.old, asked.new, everywhere=asked.all)
     blob = access.blobs.put((_encoded("old", done.text),))
     known = access.writing.over(())(done.text)
     number = file.version
@@ -223,9 +225,8 @@ def _media_type(path: str) -> str:
     return _UNSAID if found is None or packing is not None else found
 
 
-def _known_of_bytes(access: Access, blob: Blob) -> Provenance:
+def known_of_bytes(access: Access, blob: Blob, knows: Knowing) -> Provenance:
     """What is known of uploaded bytes. Of a document, its text counts, too; one that has none is not known at all."""
-    knows = access.writing.over(())
     known = knows(Pieces(access.blobs.chunks(blob.digest)))
     with access.blobs.open(blob.digest) as file:
         packed = is_packed(file.read(8))

@@ -13,7 +13,7 @@ from typing import Any
 
 from stanch.content.access import Access
 from stanch.delivery.source import COMPLETE, Batch, Derived, Kind, Known, Source, View
-from stanch.provenance.states import Provenance, merged
+from stanch.provenance.states import Cause, Provenance, Unknown, merged
 from stanch.secrets.sealing import Place
 from stanch.storage.content_knowledge import CONTENT, TAGS, TITLE, Sealed
 from stanch.storage.knowledge_records import ChunkRecord, DocumentRecord
@@ -85,7 +85,14 @@ class KnownDocuments:
 
     def _read(self) -> Mapping[str, Provenance]:
         kept = self._access.stores.document_provenance(self._records)
-        return {one: merged(self._parts(self._records[one], parts)) for one, parts in kept.items()}
+        # WHY once more: a document that was changed between the two reads is not the one that this is known of.
+        now = {one.id: one for one in self._access.stores.documents_of(list(self._records), self._access.person)}
+        return {
+            one: merged(self._parts(self._records[one], parts))
+            if now.get(one) == self._records[one]
+            else Unknown(Cause.VERSION_MISMATCH)
+            for one, parts in kept.items()
+        }
 
     def _parts(self, record: DocumentRecord, kept: Sealed) -> Iterator[Provenance]:
         for part, version in document_versions(record).items():

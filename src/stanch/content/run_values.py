@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from stanch.content.access import Access, Knowing, item_path
+from stanch.content.file_writing import known_of_bytes
 from stanch.delivery.source import Batch
 from stanch.provenance.states import Cause, Provenance, Unknown
 from stanch.secrets.sealing import Place
@@ -98,7 +99,8 @@ def new_file(access: Access, file: FileBytes, known: Knowing) -> NewFile:
     """The file, its bytes kept, its provenance sealed. Raises `BadFields` and `StoreUnreadable`."""
     kept = access.blobs.put([file.data], most=MOST_FILE_BYTES)
     text = _TEXTUAL.fullmatch(file.media_type) is not None and _is_text(file.data)
-    return sealed_file(access, file.name, file.media_type, (kept.size, kept.digest, text), known(file.data))
+    what = kept.size, kept.digest, text
+    return sealed_file(access, file.name, file.media_type, what, known_of_bytes(access, kept, known))
 
 
 def sealed_file(access: Access, name: str, media_type: str, what: tuple[int, str, bool], known: Provenance) -> NewFile:

@@ -161,6 +161,21 @@ def redact_before_cutting(delivery: Delivery, text: str, window: Window) -> str:
         raise ContentRefused(Reason(Code.CONTENT_UNSCANNED, LayerId.DELIVERY, detail=why.cause.value)) from None
 
 
+def hidden_in(delivery: Delivery, text: str) -> tuple[tuple[int, int], ...]:
+    """Where in a text stands what is replaced before the caller sees it: from which character up to which, in order.
+
+    Raises `ContentRefused` as `redact_before_cutting` does.
+    """
+    if not delivery.classified:
+        return ()
+    if delivery.gate is None:
+        raise ContentRefused(Reason(Code.CONTENT_UNACCOUNTED, LayerId.DELIVERY))
+    try:
+        return delivery.gate.projector().spans(text)
+    except Withheld as why:
+        raise ContentRefused(Reason(Code.CONTENT_UNSCANNED, LayerId.DELIVERY, detail=why.cause.value)) from None
+
+
 def observe_content_outside_model(delivery: Delivery, reason: str) -> None:
     """Says that what is read now never reaches the model, and why: the preview of a person's own edit, for one.
 

@@ -114,6 +114,20 @@ class Projector:
         structures.projected(value, note)
         return frozenset(found)
 
+    def spans(self, text: str) -> tuple[tuple[int, int], ...]:
+        """Where in the text a label takes the place of some characters, in order: from which one up to which."""
+        data = encoded(text)
+        found = [(begin, stop) for begin, stop, _ in _spans(self._find(data), 0, len(data))]
+        if text.isascii() or not found:
+            return tuple(found)
+        at = count = 0
+        places: list[int] = []
+        for edge in (edge for span in found for edge in span):
+            count += len(data[at:edge].decode("utf-8", "surrogatepass"))
+            at = edge
+            places.append(count)
+        return tuple(zip(places[::2], places[1::2], strict=True))
+
     def window(self, text: str, start: int, end: int) -> str:
         """What `text[start:end]` is without secrets, after all of the text was looked through.
 

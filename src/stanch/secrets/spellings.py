@@ -17,6 +17,8 @@ LONG_PIECE = 16
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 _ARMOUR = re.compile(r"-{4,}.*-{4,}")
+_RULE = re.compile(r"([^\w\s])(?: ?\1)*")
+"""A line that is drawn, such as one of number signs: every other text has the same."""
 _JSON_BEGINS = ("{", "[")
 
 
@@ -42,8 +44,11 @@ def _whole(lines: list[str]) -> set[str]:
 
 def _pieces(lines: list[str]) -> set[str]:
     """The lines that say something: long ones that are no armour, which is the same in every key."""
-    bare = (line.strip() for line in lines)
-    return {line for line in bare if len(line) >= LONG_PIECE and not _ARMOUR.fullmatch(line)}
+    return {line for line in map(str.strip, lines) if _says_something(line) and not _ARMOUR.fullmatch(line)}
+
+
+def _says_something(text: str) -> bool:
+    return len(text) >= LONG_PIECE and not _RULE.fullmatch(text)
 
 
 def _of_document(value: str) -> Iterator[str]:
@@ -56,7 +61,7 @@ def _of_document(value: str) -> Iterator[str]:
     except (ValueError, RecursionError):
         return
     for text in texts:
-        if len(text) >= LONG_PIECE:
+        if _says_something(text):
             yield text
         lines = _BREAK.split(text.strip())
         if len(lines) > 1:

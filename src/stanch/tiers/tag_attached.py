@@ -54,9 +54,14 @@ def called(text: str) -> tuple[list[Called], bool]:
     return calls, any(_WRAPPING.fullmatch(piece) is None for piece in rest)
 
 
-def is_result(text: str, shapes: Shapes) -> bool:
-    """True for a text that tells the result of such a call, or of a command that a person typed."""
-    return _RESULT.search(text) is not None or any(found.match(text, _begins(text)) for found in shapes.printed)
+def is_result(text: str, shapes: Shapes, *, anywhere: bool) -> bool:
+    """True for a text that tells the result of such a call, or of a command that a person typed.
+
+    The latter stands where a text begins, or `anywhere` in one that tells the command, too.
+    """
+    at = _begins(text)
+    printed = any(one.search(text) if anywhere else one.match(text, at) for one in shapes.printed)
+    return printed or _RESULT.search(text) is not None
 
 
 def typed(text: str, shapes: Shapes) -> Iterator[str]:

@@ -207,15 +207,15 @@ class Tagging:
         if is_summary(text, self._shapes):
             tags.update(dict.fromkeys(self._summary()))
         calls, more = called(text)
-        result = is_result(text, self._shapes)
-        for command in typed(text, self._shapes):
+        commands = list(typed(text, self._shapes))
+        for command in commands:
             self._typed = True
             self._told.update(dict.fromkeys(self._reader.origins("Bash", {"command": command}, self._bases, ()).whole))
-        if self._told or result:
+        result = is_result(text, self._shapes, anywhere=bool(commands))
+        if result or (self._told and not commands):
             known = calls or self._typed
             tags.update(self._told if self._told else {UNKNOWN_CALL: None} if not known else {})
-            if result or not self._typed:
-                self._told, self._typed = {}, False
+            self._told, self._typed = {}, False
         for one in calls:
             given = one.arguments or {}
             tool = one.tool.lower() if "filePath" in given else one.tool  # WHY: one agent writes its names larger here
@@ -255,7 +255,7 @@ class Tagging:
         return tuple(dict.fromkeys([*shown, *of_calls, *self._titles(part)]))
 
     def _titles(self, part: Part) -> Tags:
-        """The files that a document or a search result says it is of, and those of this machine that a block leads to."""
+        """The files that a document or a search result says it is of, and those that a block's addresses lead to."""
         if isinstance(part, File):
             return self._reader.tags(uri_path(part.url), self._bases) if part.url and is_file_uri(part.url) else ()
         if not isinstance(part, Opaque):

@@ -11,6 +11,8 @@ from typing import Any
 from stanch.app.calls import Submitted
 from stanch.app.owning import own_call, own_session
 from stanch.app.service import Service
+from stanch.app.told_records import TellsRecords
+from stanch.app.tokens import Caller
 from stanch.gate.approval import Move
 from stanch.surfaces import wire
 from stanch.surfaces.http.access import Asked, By, Served
@@ -21,7 +23,7 @@ from stanch.surfaces.http.paging import Cursor, Limit, page_shown
 from stanch.surfaces.http.routers import BODY, guarded
 from stanch.surfaces.http.shown import BrokenShown, PageShown
 from stanch.surfaces.http.shown_calls import CallShown, JudgedCallShown, call_shown, request_shown
-from stanch.values.approval import CallState
+from stanch.values.approval import CallRecord, CallState
 from stanch.values.fault import BadCall
 
 ROUTER = guarded("/api", "calls")
@@ -40,7 +42,7 @@ def submit_call(session_id: str, body: CallBody, service: Served, caller: Asked,
         )
     except RecursionError:
         raise BadCall("the arguments are nested too deeply") from None
-    return _judged(service, made)
+    return _judged(service, caller, made)
 
 
 @ROUTER.get("/sessions/{session_id}/calls", responses=problems(404))
@@ -55,13 +57,13 @@ def list_calls(  # noqa: PLR0917 - called by name
     """List the calls of a session, newest first."""
     own_session(service, caller, session_id)
     page = service.calls.list(session_id, state=state, limit=limit, cursor=cursor)
-    return page_shown(page, partial(call_shown, told=service.projecting.records()))
+    return page_shown(page, partial(_shown, told=service.projecting.records(), caller=caller))
 
 
 @ROUTER.get("/calls/{call_id}", responses=problems(404))
 def read_call(call_id: str, service: Served, caller: Asked) -> CallShown:
     """Read a call: where it stands, and why."""
-    return call_shown(own_call(service, caller, call_id), service.projecting.records())
+    return _shown(own_call(service, caller, call_id), service.projecting.records(), caller)
 
 
 @ROUTER.post("/calls/{call_id}/start", response_model=JudgedCallShown, responses=problems(404, 409, *BODY))
@@ -72,27 +74,36 @@ def start_call(call_id: str, body: StartBody, service: Served, caller: Asked, by
         started = service.calls.start(call_id, tool=body.tool, arguments=body.arguments, by=by)
     except RecursionError:
         raise BadCall("the arguments are nested too deeply") from None
-    return _judged(service, started)
+    return _judged(service, caller, started)
 
 
 @ROUTER.post("/calls/{call_id}/finish", responses=problems(404, 409, *BODY))
 def finish_call(call_id: str, body: FinishBody, service: Served, caller: Asked, by: By) -> CallShown:
     """Say how a call ended that was running."""
     own_call(service, caller, call_id)
-    return call_shown(service.calls.finish(call_id, ENDS[body.outcome], by=by), service.projecting.records())
+    return _shown(service.calls.finish(call_id, ENDS[body.outcome], by=by), service.projecting.records(), caller)
 
 
 @ROUTER.post("/calls/{call_id}/cancel", responses=problems(404, 409))
 def cancel_call(call_id: str, service: Served, caller: Asked, by: By) -> CallShown:
     """Take a call back, with the request that it waits for."""
     own_call(service, caller, call_id)
-    return call_shown(service.calls.cancel(call_id, by=by), service.projecting.records())
+    return _shown(service.calls.cancel(call_id, by=by), service.projecting.records(), caller)
 
 
-def _judged(service: Service, made: Submitted) -> dict[str, Any]:
+def _shown(call: CallRecord, told: TellsRecords, caller: Caller) -> CallShown:
+    """A call as JSON. WHY not its arguments as they are for a model: those of a step of a run are stored content."""
+    shown = call_shown(call, told)
+    if not caller.principal.is_copilot:
+        return shown
+    return shown.model_copy(update={"arguments": told.tell(shown.arguments), "cwd": told.tell(shown.cwd)})
+
+
+def _judged(service: Service, caller: Caller, made: Submitted) -> dict[str, Any]:
     told = service.projecting.records()
+    answer = told.answer(wire.answer_json(made.decision, policy_of(service, service.policy.workspace)))
     return {
-        "call": call_shown(made.call, told),
-        "answer": told.answer(wire.answer_json(made.decision, policy_of(service, service.policy.workspace))),
+        "call": _shown(made.call, told, caller),
+        "answer": told.tell(answer) if caller.principal.is_copilot else answer,
         "request": request_shown(made.approval),
     }
