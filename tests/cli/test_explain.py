@@ -60,7 +60,7 @@ def test_every_layer_is_in_the_trace_in_order(stanch: Stanch, ruled: Path) -> No
     away = [
         layer.value
         for layer in LayerId
-        if layer.value not in ("integrity", "persisted_rules", "relaxation", "approval")
+        if layer.value not in ("integrity", "persisted_rules", "relaxation", "approval", "delivery")
     ]
     assert lines[start + 3] == f"  7 layers are not configured: {', '.join(away)}"
 

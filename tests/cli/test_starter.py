@@ -10,6 +10,7 @@ import pytest
 from stanch.policy.building import build
 from stanch.policy.document import parse
 from stanch.policy.known_tools import known
+from stanch.policy.seeds import READING
 from stanch.surfaces.cli.policy_start import TEXT
 from stanch.values.decision import Effect
 from tests.cli.conftest import Stanch, call
@@ -80,8 +81,9 @@ def test_check_and_lint_find_nothing(stanch: Stanch, started: Path) -> None:
     assert (linted.code, linted.out, linted.err) == (0, "stanch.toml: nothing found\n", "")
 
 
-def test_what_is_allowed_by_name_has_no_effect() -> None:
+def test_what_is_allowed_by_name_has_no_effect_or_reads_what_is_looked_through() -> None:
     rules = build(parse(TEXT, "stanch.toml"), workspace="/w", home="/home/p").groups["default"].rules
     allowed = {rule.tool for rule in rules if rule.action is Effect.ALLOW and rule.path is None}
     assert {"TodoWrite", "TaskCreate", "KillShell", "Agent", "Skill", "ToolSearch", "update_plan"} <= allowed
-    assert [name for name in allowed if known()[name].effects] == []
+    assert set(READING) <= allowed, "as in the built-in rules"
+    assert [name for name in allowed - set(READING) if known()[name].effects] == []

@@ -95,10 +95,12 @@ def test_every_entry_of_a_large_folder_comes_once(
         made.file(world, name, "x")
     seen: list[str] = []
     address = f"{PAGE}/folder"
-    while address:
+    for _ in range(len(names)):
         text = visitor.get(address)
         seen += re.findall(r'<code dir="ltr">([^<]*)</code>', text)
         address = next((one for one in hrefs(text, "/folder") if "start=" in one), "")
+        if not address:
+            break
     assert seen == ["a.b", "a", "a0", "c", "d"]
 
 

@@ -30,6 +30,7 @@ from stanch.delivery.admit import ContentRefused, Delivery, MayRead
 from stanch.delivery.gates import RegistryGate
 from stanch.explain.written import reason_json
 from stanch.gate.approval import Move
+from stanch.gate.fingerprint import same_arguments
 from stanch.provenance.registry import Registry
 from stanch.provenance.seals import Seals
 from stanch.secrets.budget import Withheld
@@ -141,11 +142,18 @@ class Content:
 
     @contextmanager
     def judged(
-        self, access: Access, tool: str, arguments: Mapping[str, Any], *, call_id: str | None = None
+        self,
+        access: Access,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str | None = None,
+        read: Callable[[Mapping[str, Any]], Mapping[str, Any] | None] | None = None,
     ) -> Iterator[None]:
         """Lets the block run where the gate allows the operation to this model; nobody else is asked about.
 
         `call_id` is a call of the session that waited for a person: it is judged again, runs, and ends with the block.
+        `read` is how the operation reads arguments: a call that says a default and one that leaves it out are the same.
         Raises `CallRefused`, and what asking raises.
         """
         session_id = access.session_id
@@ -158,8 +166,12 @@ class Content:
                 raise _refused(answered.decision)
             yield
             return
-        if self._calls.get(call_id).session_id != session_id:
+        call = self._calls.get(call_id)
+        if call.session_id != session_id:
             raise NotFound("call", call_id)
+        meant = None if read is None else read(call.arguments)
+        if meant is not None and same_arguments(meant, arguments):
+            arguments = call.arguments
         started = self._calls.start(call_id, tool=tool, arguments=arguments, by=access.by)
         if started.call.state is not CallState.RUNNING:
             raise CallRefused(started.call.reason, asks=started.call.state is CallState.AWAITING_APPROVAL)

@@ -108,7 +108,8 @@ class Vault:
         # WHY again: the note that it has may tell of the value that it is about to have, or of one that it had.
         check(name, text, note, owner, scope)
         if note or owner:
-            check_shown(map(opened, self._opening.some(self._store.vault_values()[1])), note, owner)
+            rows = [one for one in self._store.vault_rows()[1] if isinstance(one, SealedRecord)]
+            check_shown(map(opened, self._opening.some(rows)), note, owner)
         row_id = f"{name}.{secrets.token_hex(12)}"
         fresh = row_id, ring.seal(value, place_of(row_id))
         # WHY not always: who sets the same value every hour would fill the vault with it.

@@ -1,7 +1,7 @@
 """Many files as one archive, with a list inside of what is in it and what is not.
 
-Settles that each file is admitted by itself, and that one which is left out is told of with the reason, or counted where
-a model may not be told that it is there. Does not settle what an archive is sent as (`surfaces`).
+Settles that each file is admitted by itself, and that one which is left out is told of with the reason, or only counted
+where a model may not be told that it is there. Does not settle what an archive is sent as (`surfaces`).
 """
 
 from __future__ import annotations

@@ -33,11 +33,14 @@ from stanch.content.streams import Stream
 from stanch.delivery.admit import admit_content, may_be_named, require_admitted_content
 from stanch.delivery.operation import Asked, ContentDelivery, Given, operation
 from stanch.delivery.source import OPAQUE
-from stanch.values.fault import BrokenRow
+from stanch.secrets.sealing import Place
+from stanch.values.fault import BadInput, BrokenRow
 from stanch.values.records import Broken
 
 Limit = Annotated[int, Field(ge=1, le=500, description="How many items a page holds at most.")]
 Cursor = Annotated[str | None, Field(max_length=8192, description="The `next` of the page before.")]
+
+_CURSOR = Place("files", "list", "cursor")
 
 
 class ListFiles(Asked):
@@ -107,14 +110,14 @@ class GetFile(Asked):
 def list_files(access: Access, asked: ListFiles) -> FileList:
     """List the files of the workspace, or those below a directory: path, version, size and who changed them last."""
     admit_content(access.delivery, ())
-    page = access.stores.list_files(
-        holders(access), below=below_path(asked.path), limit=asked.limit, cursor=asked.cursor
-    )
+    cursor = _reopened(access, asked.cursor)
+    page = access.stores.list_files(holders(access), below=below_path(asked.path), limit=asked.limit, cursor=cursor)
     items = tuple(
         one for one in page.items if isinstance(one, Broken) or may_be_named(access.delivery, access.place(one.path))
     )
     shown_items = shown_page(access, replace(page, items=items))
-    return FileList(items=shown_items, total=page.total, next=page.next, withheld=len(page.items) - len(items))
+    following = _closed(access, page.next)
+    return FileList(items=shown_items, total=page.total, next=following, withheld=len(page.items) - len(items))
 
 
 @operation("files_info", OneFile, tool="files_list", content_delivery=ContentDelivery.NONE, in_chat=False)
@@ -156,3 +159,23 @@ def get_file(access: Access, asked: GetFile) -> Stream:
         raise BrokenRow("file_versions", version.id, "its bytes are gone, or not all there")
     name = projected(access, version.path.rpartition("/")[2])
     return Stream(access.blobs.chunks(version.digest), name, version.media_type, version.size)
+
+
+def _closed(access: Access, cursor: str | None) -> str | None:
+    """Where the next page begins, as the caller may have it.
+
+    WHY closed for a model: it is the path of the last file, which may be one that the model is not told of.
+    """
+    if cursor is None or not access.delivery.classified:
+        return cursor
+    return access.seals.closed(cursor, _CURSOR)
+
+
+def _reopened(access: Access, cursor: str | None) -> str | None:
+    """The cursor that was closed. Raises `BadInput` for another one."""
+    if cursor is None or not access.delivery.classified:
+        return cursor
+    found = access.seals.reopened(cursor, _CURSOR)
+    if found is None:
+        raise BadInput("'cursor' is none that this list has given")
+    return found

@@ -11,8 +11,8 @@ from typing import Any
 from stanch.app.calls import Submitted
 from stanch.app.owning import own_call, own_session
 from stanch.app.service import Service
-from stanch.app.told_records import TellsRecords
 from stanch.app.tokens import Caller
+from stanch.app.told_records import TellsRecords
 from stanch.gate.approval import Move
 from stanch.surfaces import wire
 from stanch.surfaces.http.access import Asked, By, Served

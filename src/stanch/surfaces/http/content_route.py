@@ -6,7 +6,8 @@ accounted for. Does not settle what an operation does (`content`), nor what is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+import json
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote
@@ -75,8 +76,9 @@ class Answering:
         arguments = asked.model_dump(mode="json", exclude_defaults=True)
         with ExitStack() as judged:
             if operation.tool is not None:
+                call_id = _single(self._headers, CALL)
                 judged.enter_context(
-                    content.judged(access, operation.tool, arguments, call_id=_single(self._headers, CALL))
+                    content.judged(access, operation.tool, arguments, call_id=call_id, read=_reading(operation))
                 )
             found: R = content.leaving(access, operation(access, asked))
         return found
@@ -142,6 +144,20 @@ def _blocks(stream: Stream) -> Iterator[bytes]:
 def as_json(given: BaseModel | Any, status: int = 200) -> JSONResponse:
     """The answer that holds what an operation gave: a model's is projected already, and no shape is held against it."""
     return JSONResponse(given.model_dump(mode="json") if isinstance(given, BaseModel) else given, status)
+
+
+def _reading(operation: Operation[Any, Any, Any]) -> Callable[[Mapping[str, Any]], Mapping[str, Any] | None]:
+    """How an operation reads the arguments of a call: without its defaults. None is for what it cannot read."""
+
+    def read(arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        try:
+            asked = operation.arguments.model_validate_json(json.dumps(dict(arguments)))
+        except ValidationError:
+            return None
+        found: dict[str, Any] = asked.model_dump(mode="json", exclude_defaults=True)
+        return found
+
+    return read
 
 
 def _single(headers: Headers, name: str) -> str | None:
