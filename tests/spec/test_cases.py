@@ -61,7 +61,8 @@ def held(case: Case, door: str, found: Sequence[Mismatch]) -> None:
         lines = [f"\n  wanted: {one.wanted}\n  got:    {one.got}" for one in found]
         place = case.file.relative_to(SPEC.parent)
         pytest.fail(
-            f"{place}:{case.line}: {case.it} [{door}]\n  why: {' '.join(case.why.split())}{''.join(lines)}", pytrace=False
+            f"{place}:{case.line}: {case.it} [{door}]\n  why: {' '.join(case.why.split())}{''.join(lines)}",
+            pytrace=False,
         )
 
 

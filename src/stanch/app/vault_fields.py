@@ -66,7 +66,9 @@ def check_shown(values: Iterable[str], note: str, owner: str | None) -> None:
     said = (("note", note), ("owner", owner or ""))
     wrong = [(field, words) for field, words in said if any(value in words for value in known)]
     if wrong:
-        raise BadFields(*((field, f"'{field}' holds a value of the vault; it is shown to people") for field, _ in wrong))
+        raise BadFields(
+            *((field, f"'{field}' holds a value of the vault; it is shown to people") for field, _ in wrong)
+        )
 
 
 def _is_text(text: str) -> bool:
