@@ -23,7 +23,7 @@ from stanch.secrets.sealing import Key, KeyRing
 from stanch.secrets.text import Secret
 from stanch.storage.store import Store
 from stanch.tiers.kept import Sent
-from stanch.values.fault import BrokenRow
+from stanch.values.fault import BadFields, BrokenRow
 from stanch.values.message import Call, File, Fragment, Message, Opaque, Part, Reasoning, Result, Role, Text
 from stanch.values.records import Actor
 
@@ -70,6 +70,17 @@ def test_what_another_node_sets_is_known_at_the_next_send(vault: Vault, store: S
     projecting.projector()
     vault.set("KEY", Secret(VALUE), by=BY)
     assert projecting.projector().text(VALUE) == "{{KEY}}"
+
+
+def test_a_note_that_stays_may_not_hold_the_new_value(vault: Vault, store: Store) -> None:
+    vault.set("KEY", Secret(VALUE), note=f"soon {OTHER}", by=BY)
+    with pytest.raises(BadFields, match="'note' holds the value"):
+        vault.set("KEY", Secret(OTHER), by=BY)
+    assert len(vault.entries()) == 1
+    vault.set("KEY", Secret(OTHER), note="", by=BY)
+    # What cannot be opened is not known, and hinders nobody.
+    later = Vault(store, KeyRing([Key(os.urandom(32))]))
+    assert later.set("LATER", Secret("another-one/4713"), note="a note", by=BY).record.note == "a note"
 
 
 def test_a_vault_that_cannot_be_opened_gives_no_projector(vault: Vault, store: Store) -> None:

@@ -72,6 +72,14 @@ def test_answers_are_names_or_answers(policy: Path) -> None:
     assert engine.redact_history(CHAT, "ask/m", cwd=".", answers=other).report.asks == (path,)
 
 
+def test_a_yes_to_a_write_shows_nothing(policy: Path) -> None:
+    path = str(policy.parent / "hr/pay.csv")
+    engine = stanch.open(policy)
+    for cls in (EffectClass.WRITE, EffectClass.NETWORK):
+        given = Answers([Given("asking", cls, path, True)])
+        assert engine.redact_history(CHAT, "ask/m", cwd=".", answers=given).report.asks == (path,)
+
+
 def test_an_answer_for_a_name_of_unknown_origin_counts_for_that_name(policy: Path) -> None:
     engine = stanch.open(policy)
     assert engine.redact_history(CHAT, "ask/m").report.asks == ("hr/pay.csv",)

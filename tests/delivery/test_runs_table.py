@@ -30,7 +30,12 @@ def run_with(stage: Stage, state: State, **more: Any) -> str:
         ],
         **more,
     }
-    return str(stage.write(state, "POST", "/api/runs", json=body).json()["id"])
+    return str(stage.write(state, "POST", "/api/runs", json=body, headers=of_picture(state)).json()["id"])
+
+
+def of_picture(state: State) -> dict[str, str]:
+    """Headers besides those of the state: a picture carries whatever was resolved, so here that is nothing."""
+    return {"Stanch-Secrets": ""} if state is State.EMPTY else {}
 
 
 def b64(stage: Stage, state: State) -> str:
@@ -50,7 +55,7 @@ def run_naming(stage: Stage, state: State) -> str:
         "PUT",
         f"/api/runs/{run}/files/pic.png",
         content=base64.b64decode(b64(stage, state)),
-        headers={"Content-Type": "image/png"},
+        headers={"Content-Type": "image/png", **of_picture(state)},
     )
     return run
 

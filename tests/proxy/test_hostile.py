@@ -97,6 +97,8 @@ def test_a_refusal_repeats_nothing(here: Proxied) -> None:
         ("*", 404),
         ("open*", 404),
         (" open-1", 404),
+        ("scripted//open-1", 404),
+        ("scripted/open-1/../closed-1", 404),
         ("open\u200b-1", 404),
         ("x" * 10_000 + "/y", 404),
     ],

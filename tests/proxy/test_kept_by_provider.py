@@ -38,6 +38,11 @@ REFERENCES: list[tuple[str, dict[str, Any]]] = [
     ("chat", {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_id": "file_1"}}]}]}),
     ("chat", {"messages": [HI, {"role": "assistant", "audio": {"id": "audio_1"}}, HI]}),
     ("chat", {"web_search_options": {}}),
+    ("chat", {"search_parameters": {"mode": "on"}}),
+    ("chat", {"plugins": [{"id": "web"}]}),
+    ("chat", {"tools": [{"type": "a_kind_of_next_month"}]}),
+    ("chat", {"tools": [{"provider_search": {}}]}),
+    ("responses", {"tools": [{"type": "namespace", "name": "n", "tools": [{"type": "mcp", "server_label": "s"}]}]}),
     ("chat", {"models": ["open-1", "open-2"]}),
     ("messages", {"container": "c_1"}),
     ("messages", {"mcp_servers": [{"type": "url", "url": "https://x", "name": "x"}]}),
@@ -49,6 +54,17 @@ REFERENCES: list[tuple[str, dict[str, Any]]] = [
         {"messages": [{"role": "user", "content": [{"type": "document", "source": {"type": "file", "file_id": "f"}}]}]},
     ),
     ("messages", {"messages": [{"role": "user", "content": [{"type": "container_upload", "file_id": "f"}]}]}),
+]
+
+
+OF_CLIENTS = ("custom", "function", "memory_20250818", "text_editor_20250728", "computer_20250124", "tool_search_x")
+OTHERS: list[tuple[str, Any]] = [
+    ("fallbacks", [{"model": "closed-1"}]),
+    ("models", ["open-2", "closed-1"]),
+    ("fallbacks", [7]),
+    ("preset", "p"),
+    ("api_base", "http://127.0.0.1:1"),
+    ("context_window_fallbacks", [{"open-1": ["closed-1"]}]),
 ]
 
 
@@ -87,7 +103,7 @@ def test_a_reference_further_back_is_not_forgotten(here: Proxied) -> None:
 
 
 def test_a_model_that_is_trusted_with_others_that_are_not(here: Proxied) -> None:
-    for key, value in (("fallbacks", [{"model": "closed-1"}]), ("models", ["open-2", "closed-1"]), ("fallbacks", [7])):
+    for key, value in OTHERS:
         reply = here.http().post("/v1/messages", json=asked("messages", "open-1", {key: value}))
         assert reply.status_code == 403
 
@@ -105,6 +121,9 @@ def test_a_search_that_every_request_offers_is_taken_out(here: Proxied) -> None:
         {"metadata": {"user_id": "u"}},
         {"tools": [OWN]},
         {"tools": [{"type": "bash_20250124", "name": "bash"}]},
+        {"tools": [{"type": kind, "name": "x"} for kind in OF_CLIENTS]},
+        {"tools": [{"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "x"}]}]},
+        {"plugins": [{"id": "file-parser"}], "enable_search": False},
         {"container": None, "mcp_servers": []},
     ],
 )

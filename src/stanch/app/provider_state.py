@@ -20,16 +20,23 @@ _REFERENCES = ("previous_response_id", "conversation", "prompt", "container", "m
 _ENDINGS = ("_id", "_ids")
 _NO_REFERENCES = ("session_id", "trace_id", "request_id", "user_id")
 # The model may become another one inside of the provider.
-_OTHER_MODELS = ("fallbacks", "fallback", "fallback_models", "models")
+_OTHER_MODELS = (
+    *("fallbacks", "fallback", "fallback_models", "models", "context_window_fallbacks", "content_policy_fallbacks"),
+    *("preset", "api_base", "base_url"),
+)
 _INSIDE = ("file_id", "file_ids", "container_id", "vector_store_ids")
 _KINDS = ("item_reference", "container_upload")
 # What a client's own tool is given, and what a provider says of where its words are from, name nothing that is kept.
 _NOT_INSIDE = ("input", "arguments", "annotations", "action", "operation")
 _SEARCHES = ("web_search", "web_fetch")
-_HOSTED = (
-    *("mcp", "file_search", "code_interpreter", "code_execution", "bash_code_execution"),
-    *("text_editor_code_execution", "advisor", "image_generation"),
+_HOSTED = ("bash_code_execution", "text_editor_code_execution")
+LONGEST_KIND = 100
+# What clients run themselves, and what only says which tools there are. WHY a list: there are new kinds every month.
+_CLIENTS = (
+    *("function", "custom", "namespace", "tool_search", "computer", "local_shell", "shell", "apply_patch"),
+    *("bash_", "text_editor_", "memory_"),
 )
+_SEARCHING = ("web_search_options", "search_parameters", "enable_search")
 STORE, CACHE_KEY = "store", "prompt_cache_key"
 
 
@@ -77,8 +84,9 @@ def kept_by_provider(
             return Kept(_why(f"the tool '{refused}' is run by the provider", tier), {})
         if len(left) != len(tools):
             changes["tools"] = left
-    if body.get("web_search_options") is not None and not _may_search(tier):
-        return Kept(_why("'web_search_options' has the provider search the web", tier), {})
+    search = next((key for key in _SEARCHING if body.get(key) not in (None, False)), None) or _plugin(body)
+    if search is not None and not _may_search(tier):
+        return Kept(_why(f"'{search}' has the provider search the web", tier), {})
     if body.get("prediction") is not None:
         # WHY: it is the text of a file as the client has it, and only there to save time.
         changes["prediction"] = None
@@ -130,17 +138,38 @@ def _tools(tools: list[Any], tier: Tier) -> tuple[list[Any], str | None]:
     """
     left = []
     for tool in tools:
-        given = tool.get("type") if isinstance(tool, dict) else None
-        kind = given if isinstance(given, str) else ""
+        kind = _kind(tool)
         if kind.startswith(_SEARCHES):
             if _may_search(tier):
                 left.append(tool)
             continue
-        if kind.startswith(_HOSTED) or (kind in ("shell", "local_shell") and _is_hosted(tool)):
-            return [], kind
+        in_container = kind in ("shell", "local_shell") and _is_hosted(tool)
+        if in_container or not kind.startswith(_CLIENTS) or kind.startswith(_HOSTED):
+            return [], kind[:LONGEST_KIND]
+        if kind == "namespace" and isinstance(tool.get("tools"), list):
+            inner, refused = _tools(tool["tools"], tier)
+            if refused is not None or len(inner) != len(tool["tools"]):
+                return [], refused or _SEARCHES[0]
         left.append(tool)
     searches = len(tools) - len(left)
     return (left, None) if left or not searches else ([], _SEARCHES[0])
+
+
+def _kind(tool: Any) -> str:
+    """The kind of a tool; a plain one of a client's own does not have to say it."""
+    if not isinstance(tool, dict):
+        return "?"
+    kind = tool.get("type")
+    if isinstance(kind, str) and kind:
+        return kind
+    return "custom" if kind is None and isinstance(tool.get("name"), str) else next(iter(tool), "?")
+
+
+def _plugin(body: Mapping[str, Any]) -> str | None:
+    """The plugin of the provider's that searches the web."""
+    plugins = body.get("plugins")
+    named = [one.get("id") for one in plugins if isinstance(one, dict)] if isinstance(plugins, list) else []
+    return "plugins" if any(isinstance(one, str) and one.startswith("web") for one in named) else None
 
 
 def _is_hosted(tool: Mapping[str, Any]) -> bool:

@@ -64,11 +64,9 @@ def check_shown(values: Iterable[str], note: str, owner: str | None) -> None:
     """Raises `BadFields` where what people are shown holds one of these values of the vault."""
     known = [value for value in values if len(value) >= SHORTEST]
     said = (("note", note), ("owner", owner or ""))
-    wrong = [(field, words) for field, words in said if any(value in words for value in known)]
+    wrong = [field for field, words in said if any(value in words for value in known)]
     if wrong:
-        raise BadFields(
-            *((field, f"'{field}' holds a value of the vault; it is shown to people") for field, _ in wrong)
-        )
+        raise BadFields(*((one, f"'{one}' holds a value of the vault; it is shown to people") for one in wrong))
 
 
 def _is_text(text: str) -> bool:

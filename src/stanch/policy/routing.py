@@ -64,7 +64,8 @@ def routed(model: str, asked: Dialect, proxying: Proxying, providers: Mapping[st
     known = {**SHIPPED, **providers}
     written = model
     first, slash, rest = model.partition("/")
-    if why_never(model) is not None or "*" in model:
+    # WHY no `..`: a server that takes a name for a path would find another model there than tiers do.
+    if why_never(model) is not None or "*" in model or not {"", ".", ".."}.isdisjoint(model.split("/")):
         raise NotFound("model", model[:200])
     pattern = assigned(model, proxying.models)
     if slash and first in known:

@@ -27,10 +27,9 @@ _UNQUOTED_BY_BASH = re.compile(r"[^\w@%+=:./#~-]|(?<=[=:])~", re.ASCII)
 _QUOTES = re.compile("'+")
 _IN_DOUBLE_QUOTES = re.compile(r'(["$`\\])')
 _MARKUP = re.compile("[<>&]")
-_NET = frozenset("\"&'+<>`")
-"""What .NET writes as units in JSON, besides all letters that are not of ASCII."""
 _ESCAPED = (frozenset('"'), frozenset("\\"), frozenset("\b\f\n\r\t"))
 """Three kinds of what JSON has a short escape for; a program writes all of one kind in one way."""
+_ALL_ESCAPED = frozenset[str]().union(*_ESCAPED)
 _PERCENT = re.compile("%..")
 _LEFT_ALONE = ("", "/", "/:", "!'()*~", "/!'()*~:@$&+,;=?#")
 """What programs do not percent-escape besides letters, digits and `-._~`: all of these are in use."""
@@ -87,18 +86,18 @@ def _in_json(text: str) -> Iterator[str]:
     # are (`secrets.escapes`), and the others still escaped.
     for left in _some(["".join(kind & set(text)) for kind in _ESCAPED]):
         for times in (1, 2):
-            some = "".join(letter if letter in left else _escaped(letter, times) for letter in text)
+            some = text.translate({ord(one): _escaped(one, times) for one in _ALL_ESCAPED - set(left)})
             yield some
             yield some.replace("/", "\\/" if times == 1 else "\\\\/")
 
 
 def _as_net_does(text: str) -> str:
     # WHY whole, and not by undoing its units: a backslash right before one would be taken for a part of it.
-    return "".join(_units(one) if one in _NET or not one.isascii() else _escaped(one, 1) for one in text)
+    return _UNITS.sub(_units, text.translate(_NET))
 
 
-def _units(letter: str) -> str:
-    raw = letter.encode("utf-16-be", "surrogatepass")
+def _units(found: re.Match[str]) -> str:
+    raw = found[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{raw[at : at + 2].hex().upper()}" for at in range(0, len(raw), 2))
 
 
@@ -113,6 +112,11 @@ def _escaped(letter: str, times: int) -> str:
     for _ in range(times):
         letter = json.dumps(letter, ensure_ascii=False)[1:-1]
     return letter
+
+
+_NET = {ord(one): _escaped(one, 1) for one in _ALL_ESCAPED} | {ord(one): f"\\u{ord(one):04X}" for one in "\"&'+<>`"}
+"""How .NET writes signs of ASCII in JSON. All letters that are not of ASCII it writes as units."""
+_UNITS = re.compile(r"[^\x00-\x7f]")
 
 
 def _unit(found: re.Match[str]) -> str:
