@@ -244,3 +244,21 @@ def test_an_approved_call_may_say_what_is_meant_anyway(stage: Stage) -> None:
     call = stage.approved("tools_execute", {"tool": "look_up", "arguments": {}})
     reply = stage.ask("POST", "/api/tools/look_up/execute", call=call, json={})
     assert "call_id" in reply.json()["reason"], "now it is the call of the tool that waits"
+
+
+def test_a_result_made_of_items_without_a_path_is_closed_with_them(stage: Stage) -> None:
+    """One item of a place that is open does not open the others that it is told with."""
+    policy = stage.policy.read_text("utf-8").replace('otherwise = { read = "allow"', 'otherwise = { read = "deny"')
+    stage.write_policy(policy.replace('path = "private"\nread = "deny"', 'path = "open"\nread = "allow"'))
+    put(stage, "open/a.txt", "x")
+    stage.send("POST", "/api/knowledge/imports", json={"path": "open/a.txt", "title": "openly"})
+    body = {"name": "n", "input": 1, "steps": [{"tool": "knowledge_list", "arguments": {}}]}
+    run = stage.send("POST", "/api/runs", json=body).json()["id"]
+    results = []
+    for _ in range(2):
+        new = stage.send("POST", f"/api/runs/{run}/execute", json={}).json()["run"]["id"]
+        read = stage.ask("GET", f"/api/runs/{new}", session=stage.chat_of(CURIOUS)).json()
+        results.append(read["steps"][0]["values"].get("result"))
+        stage.send("POST", "/api/knowledge/documents", json={"title": "closely", "text": "x"})
+    assert [one["title"] for one in results[0]["items"]] == ["openly"]
+    assert results[1] is None

@@ -274,7 +274,9 @@ def _places(tags: Sequence[SourceTag]) -> Iterator[str]:
 
 
 def _paths(sources: Sequence[Source]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(source.path for source in sources if source.path is not None))
+    """The places of items, an empty one for those that have none; nothing where none has any."""
+    places = dict.fromkeys(source.path or "" for source in sources)
+    return () if places.keys() <= {""} else tuple(places)
 
 
 def _scope(scope: SecretScope, owner: str | None) -> Scope:

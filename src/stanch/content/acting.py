@@ -47,7 +47,7 @@ class Performed:
     """What came of a tool. `failed`: it could not do what it was asked, `value` says why.
 
     `provenance` is what is known of the value. `came_from` are the canonical paths that it came from, which a tier
-    may close.
+    may close; an empty one among others stands for items that have none.
     """
 
     value: Any = field(repr=False)

@@ -160,7 +160,7 @@ def _refusals(access: Access, run: RunRecord, wanted: Sequence[KeptPart]) -> dic
     """Why each value that may not be given is withheld, by its id. Each place that it came from is asked about."""
     batch = known_values(access, run, [one.id for one in wanted])
     sources = [
-        (one.id, Source(Kind.RUN, source_id(run.id, one.place, one.part), batch.of(one.id), COMPLETE, path))
+        (one.id, Source(Kind.RUN, source_id(run.id, one.place, one.part), batch.of(one.id), COMPLETE, path or None))
         for one in wanted
         for path in (one.came_from or (None,))
     ]
