@@ -32,6 +32,8 @@ def test_a_picture_behind_a_result_is_of_what_was_read(part: Part) -> None:
 def test_a_picture_that_comes_once_the_model_has_spoken_is_the_persons_own() -> None:
     after = Message(Role.USER, (PICTURE,))
     assert tagged([READ, gave("read"), said("done", role=Role.ASSISTANT), after])[3] is after
+    other = called("view_image", {"path": "a.png"}, "d")
+    assert tags_of(tagged([READ, gave("read"), other, gave("x", "d"), after])[4]) == (SourceTag("/repo/a.png"),)
 
 
 OUTPUT = "<bash-stdout>KEY</bash-stdout><bash-stderr></bash-stderr>"
@@ -109,6 +111,17 @@ def test_a_block_of_an_unknown_kind_is_of_the_call_that_it_names(key: str) -> No
     block = Message(Role.USER, (Opaque("result_of_next_month", {key: "c", "output": "KEY"}),))
     assert tags_of(tagged([READ, said("hm", role=Role.ASSISTANT), block])[2]) == (KEY,)
     assert tagged([block])[0] is block
+
+
+def test_a_command_that_an_undescribed_tool_was_given_is_read() -> None:
+    def of(command: str, cwd: str | None = CWD) -> list[tuple[str, Origin]]:
+        ran = tagged([called("execute_command", {"command": command}), gave("KEY")], cwd)
+        return [(tag.name, tag.origin) for tag in tags_of(ran[1])]
+
+    assert of("make show") == [("/repo", Origin.SUBTREE)]
+    assert of("cat k") == [("/repo/k", Origin.PATH)]
+    assert [origin for _, origin in of("make show", None)] == [Origin.UNKNOWN]
+    assert of("view") == []
 
 
 @pytest.mark.parametrize("path", ["@secrets/k", " secrets/k", "secrets\\k", "file:///repo/secrets/k", "./secrets\\k\n"])

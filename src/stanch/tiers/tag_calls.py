@@ -32,6 +32,7 @@ _NAMES_FILE = re.compile(
 )
 _HAS_ENDING = re.compile(r"[^\s/]{1,200}\.[A-Za-z][A-Za-z0-9]{0,7}")
 _WORD = re.compile(r"[^\s\"'`()\[\]{}<>,;|&=]+")
+_COMMANDS = ("command", "cmd", "command_line")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 
@@ -183,6 +184,14 @@ class Reader:
                 written += found.written
         return (read or list(self.subtrees([]))) if not starts else read, written
 
+    def _ran(self, command: str, bases: Sequence[str]) -> Iterator[SourceTag]:
+        """What a command reads that a tool nobody has described was given."""
+        for start in bases:
+            found = self._command_paths(command, start) if self._command_paths is not None else None
+            yield from self.subtrees([start]) if found is None else found.read
+        if not bases:
+            yield from self.subtrees([])
+
     def _far(self, arguments: Mapping[str, Any], bases: Sequence[str]) -> Iterator[SourceTag]:
         """What lies below each path in the arguments that may lead out of the working directory."""
         for _, text in _strings(arguments):
@@ -209,6 +218,11 @@ class Reader:
                 ]
             if len(tags) > MOST_TARGETS:
                 return Origins((SourceTag(_UNKNOWN_RESULT, Origin.UNKNOWN),))
+        for key in _COMMANDS:
+            command = arguments.get(key)
+            # WHY several words: one alone is as often the name of what a tool is to do, such as `view`.
+            if isinstance(command, str) and len(command.split()) > 1:
+                tags += self._ran(command, bases)
         whole = _once(tags)
         return Origins(whole, whole if writes else ())
 

@@ -106,7 +106,7 @@ class Tagging:
         if message.role is Role.ASSISTANT:
             self._told.clear()
             self._typed = False
-            if any(isinstance(part, Text) and part.text not in self._shapes.between for part in message.parts):
+            if not all(isinstance(part, Text) and part.text in self._shapes.between for part in message.parts):
                 self._shown.clear()
         parts = []
         for at, part in enumerate(message.parts):
