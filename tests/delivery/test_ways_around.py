@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from stanch.content.runs import ReadRun, read_run
 from stanch.storage.content_knowledge import KnowledgeRows
 from tests.content.documents import xlsx
 from tests.delivery.stage import CURIOUS, LABEL, NAME, Stage, State
-from tests.http.served import BY, KEY, PERSON, WORKFLOW
+from tests.http.served import BY, COPILOT, KEY, PERSON, WORKFLOW
 
 
 def put(stage: Stage, path: str, content: str, **query: Any) -> None:
@@ -257,7 +258,8 @@ def test_a_result_made_of_items_without_a_path_is_closed_with_them(stage: Stage)
     results = []
     for _ in range(2):
         new = stage.send("POST", f"/api/runs/{run}/execute", json={}).json()["run"]["id"]
-        read = stage.ask("GET", f"/api/runs/{new}", session=stage.chat_of(CURIOUS)).json()
+        access = stage.content.access(COPILOT, BY, session_id=stage.chat_of(CURIOUS), tool="runs_read")
+        read = stage.content.leaving(access, read_run(access, ReadRun(run=new)))
         results.append(read["steps"][0]["values"].get("result"))
         stage.send("POST", "/api/knowledge/documents", json={"title": "closely", "text": "x"})
     assert [one["title"] for one in results[0]["items"]] == ["openly"]

@@ -280,7 +280,7 @@ def test_a_file_of_ones_own_is_not_there_for_others(world: World) -> None:
             reply = client.request(method, address)
             assert (reply.status_code, other.status_code) == (404, 404), (method, address)
             assert reply.text.replace("mine.txt", "none.txt") == other.text
-        assert client.get("/api/files").json() == {"items": [], "total": 0, "next": None}
+        assert client.get("/api/files").json() == {"items": [], "total": 0, "next": None, "withheld": 0}
         assert client.get("/api/files/grep?pattern=words").json()["items"] == []
         assert client.get("/api/files/search?query=words").json()["total"] == 0
     # The path is free, as far as they can tell.

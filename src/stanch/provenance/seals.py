@@ -11,12 +11,10 @@ from collections.abc import Callable, Container
 
 from stanch.provenance.envelope import sealed, unsealed
 from stanch.provenance.states import UNRECORDED, WORKSPACE, Cause, Provenance, Scope, Unknown, Unrecorded
-from stanch.secrets.sealing import KeyRing, Place, Unopened
-from stanch.secrets.text import Secret, opened
+from stanch.secrets.sealing import KeyRing, Place
 
 UNSEALED = "unsealed"
 """Stands beside an item whose provenance could not be sealed, since there was no key. It opens nowhere."""
-_IN_ADDRESS, _AS_SEALED = str.maketrans("+/", "-_"), str.maketrans("-_", "+/")
 
 
 class Seals:
@@ -36,15 +34,12 @@ class Seals:
     def closed(self, words: str, place: Place) -> str | None:
         """The words as nobody else can read them, for an address; None where there is no key."""
         ring = self._ring()
-        return None if ring is None else ring.seal(Secret(words), place).translate(_IN_ADDRESS)
+        return None if ring is None else ring.close(words, place)
 
     def reopened(self, closed: str, place: Place) -> str | None:
         """The words that were closed for this place; None where they were not."""
         ring = self._ring()
-        try:
-            return None if ring is None else opened(ring.open(closed.translate(_AS_SEALED), place))
-        except Unopened:
-            return None
+        return None if ring is None else ring.reopen(closed, place)
 
     def known(self, kept: str | None, place: Place, version: str, *, owner: str | None = None) -> Provenance:
         """What is known of the item that is now of this version. It never raises.

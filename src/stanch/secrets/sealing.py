@@ -23,6 +23,7 @@ from stanch.values.fault import Fault
 KEY_BYTES = 32
 _NONCE_BYTES = 12
 _FORM = "s1"
+_IN_ADDRESS, _AS_SEALED = str.maketrans("+/", "-_"), str.maketrans("-_", "+/")
 
 
 class Unopened(Fault):
@@ -100,6 +101,17 @@ class KeyRing:
             return Secret(text.decode("utf-8", "surrogatepass"))
         except (InvalidTag, binascii.Error, UnicodeError, ValueError, TypeError):
             raise Unopened(key_gone=False) from None
+
+    def close(self, words: str, place: Place) -> str:
+        """Words that are no secret and nobody is to read, as an address may hold them."""
+        return self.seal(Secret(words), place).translate(_IN_ADDRESS)
+
+    def reopen(self, closed: str, place: Place) -> str | None:
+        """The words that were closed for this place; None where they were not, or their key is gone."""
+        try:
+            return opened(self.open(closed.translate(_AS_SEALED), place))
+        except Unopened:
+            return None
 
     def is_current(self, sealed: str) -> bool:
         """True where the text was sealed with the key that seals now."""
