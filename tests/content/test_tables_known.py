@@ -35,6 +35,7 @@ from stanch.content.tables import ColumnGiven, CreateTable, ListTables, ReadTabl
 from stanch.delivery.admit import ContentRefused
 from stanch.provenance.states import WORKSPACE, Entry
 from stanch.secrets.text import Secret
+from stanch.storage.content_table_queries import QueriesOfTables
 from stanch.values.fault import BadFields
 from stanch.values.tables import ColumnType, Comparison, Figure
 from tests.content.knowledge_world import LABEL, NAME, VALUE, Knowledge, knowledge
@@ -92,6 +93,30 @@ def why(world: Knowledge, row: int) -> tuple[str, str] | None:
 
 def number_secret(world: Knowledge, name: str, value: str) -> None:
     world.entries = (*world.entries, Entry(name, WORKSPACE, Secret(value)))
+
+
+def test_a_row_that_is_written_anew_meanwhile_is_withheld(
+    world: Knowledge, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is known of the row that came is not known of the one that went."""
+    (row,) = put(
+        world.workflow(complete=False), {name: "unknown words" if name == "a" else None for name, _ in COLUMNS}
+    )
+    real: Any = QueriesOfTables.row_provenance
+    done: list[int] = []
+
+    def racing(self: QueriesOfTables, table_id: str, ids: Any) -> Any:
+        if not done:
+            done.append(row)
+            values = {name: "clean" if name == "a" else None for name, _ in COLUMNS}
+            change(world.access(), row, **values)
+            world.place.rows("UPDATE content_rows SET provenance = NULL")
+        return real(self, table_id, ids)
+
+    monkeypatch.setattr(QueriesOfTables, "row_provenance", racing)
+    assert why(world, row) == ("content_unknown", "version_mismatch")
+    assert done
+    assert why(world, row) is None
 
 
 @pytest.mark.parametrize(

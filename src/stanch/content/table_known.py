@@ -89,11 +89,13 @@ class Rows:
     def _read(self) -> Mapping[str, Provenance]:
         kept = self._access.stores.row_provenance(self._table.id, [row.id for row in self._rows.values()])
         # ABSENT: a row that is gone by now, which is then of an unknown source.
-        return {
-            name: known_of_row(self._access, self._table, row.id, row.written, kept[row.id])
-            for name, row in self._rows.items()
-            if row.id in kept
-        }
+        return {name: self._known(row, *kept[row.id]) for name, row in self._rows.items() if row.id in kept}
+
+    def _known(self, row: RowRecord, version: int, kept: str | None) -> Provenance:
+        """What is known of a row as it was loaded. WHY: somebody may have written another in its place since."""
+        if version != row.version:
+            return Unknown(Cause.VERSION_MISMATCH)
+        return known_of_row(self._access, self._table, row.id, row.written, kept)
 
 
 def known_of_cells(known: Knowing, cells: Sequence[Any], raw: Sequence[str]) -> Provenance:

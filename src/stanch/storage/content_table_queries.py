@@ -73,11 +73,12 @@ class QueriesOfTables(RowsOfTables):
                 given.append(figure_of(figure, None if place is None else table.columns[place].type, row))
         return given
 
-    def row_provenance(self, table_id: str, ids: Sequence[int]) -> Mapping[int, str | None]:
-        """What is kept of the provenance of rows, by their ids."""
+    def row_provenance(self, table_id: str, ids: Sequence[int]) -> Mapping[int, tuple[int, str | None]]:
+        """What is kept of the provenance of rows, by their ids, each behind the version that the row now has."""
         with self._reading() as connection:
-            read = select(ROWS.c.id, ROWS.c.provenance).where(of_table(table_id), ROWS.c.id.in_(possible(ids)))
-            return {row["id"]: row["provenance"] for row in connection.execute(read).mappings()}
+            read = select(ROWS.c.id, ROWS.c.version, ROWS.c.provenance)
+            read = read.where(of_table(table_id), ROWS.c.id.in_(possible(ids)))
+            return {row["id"]: (row["version"], row["provenance"]) for row in connection.execute(read).mappings()}
 
     def recorded_rows(self, table: TableRecord, wanted: Wanted) -> Iterator[Sequence[tuple[int, str, str]]]:
         """Of the rows that fit, those with a provenance, some at a time: the id, the cells, what is kept of it."""
