@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from fastapi.routing import APIRoute
 
+from stanch.app.permissions import Right
+from stanch.surfaces.http.access import right_for
 from stanch.surfaces.http.application import ROUTERS
 from stanch.values.identity import Principal, PrincipalKind
 from tests.http.served import AGENTS, CLIENT, KEY, WORKFLOW, World
@@ -104,6 +106,8 @@ def test_an_agent_gets_nothing_beyond_the_table(world: World, waiting: dict[str,
     assert not set(MAY) & set(FORBIDDEN)
     may = MAY | ({("POST", "/api/history/redact"): {422}} if principal is WORKFLOW else {})
     for method, path in found:
+        if right_for(method, path) is Right.CONTENT or path == "/links/{token}":
+            continue  # which is admitted item by item, and drawn in tests/delivery
         body = None if method in ("GET", "DELETE") else BODIES.get(path, {})
         address = path.format(**waiting, name="STRIPE_KEY")
         reply = client.request(method, address, json=body, headers={"Content-Type": "application/json"})

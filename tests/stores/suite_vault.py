@@ -155,6 +155,8 @@ class VaultKept(OnAStore):
         place.rows("UPDATE vault_values SET sealed = '' WHERE id = 'A.1'")
         place.rows("UPDATE vault_secrets SET scope = 'all' WHERE name = 'B'")
         place.rows("DELETE FROM vault_values WHERE id = 'C.3'")
+        if place.url.startswith("postgresql"):  # SQLite holds nobody to it who comes past the store
+            place.rows("ALTER TABLE vault_values DROP CONSTRAINT vault_values_name_fkey")
         place.rows("DELETE FROM vault_secrets WHERE name = 'D'")
         secrets, rows = store.vault_rows()
         assert [one.id for one in (*secrets, *rows) if isinstance(one, Broken)] == ["B", "A.1"]
