@@ -126,7 +126,29 @@ def test_links_are_made_followed_and_revoked(stage: Stage, stanch: Stanch) -> No
     assert made["id"] in listed
     assert made["token"] not in listed
     assert stanch("files", "unshare", "a.txt", made["id"]).out == "revoked: 1\n"
-    assert stage.client().get(made["url"], headers={"Authorization": ""}).status_code == 404
+    gone = stage.client().get(made["url"], headers={"Authorization": ""})
+    assert (gone.status_code, gone.json()["detail"]) == (404, "there is no such link")
+    assert "there are no links to it" in stanch("files", "links", "a.txt").err
+
+
+def test_what_is_not_there_is_said(stage: Stage, stanch: Stanch) -> None:
+    stanch(
+        "files",
+        "put",
+        "-",
+        "a.md",
+        stdin="one\ntwo\n",
+    )
+    assert stanch("files", "list", "--json").json["items"][0]["media_type"] == "text/markdown"
+    for words, said in (
+        (("list", "b"), "there are no files below this path; `stanch files put FILE PATH` uploads one"),
+        (("grep", "three"), "nothing was found"),
+        (("search", "three"), "nothing was found"),
+        (("read", "a.md", "--from", "9"), "there are no such lines: the file has 2"),
+    ):
+        ended = stanch("files", *words)
+        assert (ended.code, ended.out, ended.err) == (0, "", f"stanch: note: {said}\n"), words
+    assert stanch("files", "read", "a.md", "--version", "9").err == "stanch: there is no version '9'\n"
 
 
 def test_what_a_model_may_not_have(model: Stage, stanch: Stanch) -> None:
@@ -141,6 +163,23 @@ def test_what_a_model_may_not_have(model: Stage, stanch: Stanch) -> None:
     assert "withheld: 1 (reason content_unknown)" in stanch("files", "grep", "key").err
 
 
+def test_an_interrupted_command_takes_its_request_back(
+    model: Stage, stanch: Stanch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted:
+        @staticmethod
+        def sleep(_: float) -> None:
+            assert model.get("/api/inbox")["total"] == 1
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(content_client, "time", Interrupted)
+    Path("up.txt").write_text("uploaded", "utf-8")
+    ended = stanch("files", "put", "up.txt", "up.txt")
+    assert (ended.code, ended.out) == (130, "")
+    assert "the request is taken back" in ended.err
+    assert model.get("/api/inbox")["total"] == 0
+
+
 def asked(model: Stage, stanch: Stanch, action: str, *words: str) -> Ended:
     """What a command ends with that waits for a person, who then answers so."""
     ended: list[Ended] = []
@@ -149,7 +188,7 @@ def asked(model: Stage, stanch: Stanch, action: str, *words: str) -> Ended:
     try:
         until(lambda: bool(model.get("/api/inbox")["approvals"]), "the request")
         (request,) = model.get("/api/inbox")["approvals"]
-        model.post(f"/api/inbox/approvals/{request['request_id']}/resolve", {"action": action})
+        model.post(f"/api/inbox/approvals/{request['request_id']}/resolve", {"action": action, "note": "not today"})
     finally:
         thread.join(30)
     assert ended, "the command came to no end"
@@ -170,7 +209,8 @@ def test_a_person_who_says_no(model: Stage, stanch: Stanch) -> None:
     Path("up.txt").write_text("uploaded", "utf-8")
     done = asked(model, stanch, "reject", "files", "put", "up.txt", "up.txt")
     assert (done.code, done.out) == (1, "")
-    assert "files_write was not approved" in done.err
+    assert "files_write was not approved: Rejected by " in done.err
+    assert done.err.endswith(" [not today]\n")
     assert model.send("GET", "/api/files/text/up.txt").status_code == 404
 
 

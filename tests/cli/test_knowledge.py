@@ -37,7 +37,7 @@ def test_a_file_becomes_a_document_that_is_found(run: Run, tmp_path: Path) -> No
     one = added(run, "notes.md", "--tag", "fruit", "--tag", "red")
     listed = run("list")
     assert listed.code == 0
-    assert f"{one}  notes.md [fruit] [red]  26 characters, 1 chunks" in listed.out
+    assert f"{one}  notes.md [fruit] [red]  26 characters, 1 chunk" in listed.out
     assert run("read", one).out == "# Apples\n\nApples are red.\n"
     assert run("read", one, "--start", "2", "--end", "8").out == "Apples\n"
     assert run("read", one, "--about", "--json").json["document"]["media_type"] == "text/markdown"

@@ -56,6 +56,8 @@ def test_a_table_from_beginning_to_end(stage: Stage, stanch: Stanch) -> None:
     page = stanch("tables", "rows", "people", "--limit", "2")
     assert "3 in all; --cursor " in page.err
     assert stanch("tables", "search", "people", "bra").out == "row 2, name: Bram\n"
+    assert stanch("tables", "search", "people", "zoe").err == "stanch: note: nothing was found\n"
+    assert stanch("tables", "rows", "people", "1", "9").err == "stanch: note: there is no row 9\n"
     assert stanch("tables", "rm", "people", "1", "9").out == "1 row removed\n"
     assert stanch("tables", "list").out.split()[1:4] == ["people", "2", "rows,"]
     assert stanch("tables", "rm", "people").out == "the table and its 2 rows removed\n"
@@ -153,6 +155,8 @@ def test_what_is_written_wrongly(stage: Stage, stanch: Stanch) -> None:
         ("update", "t", "1", "n:=x"),
         ("query", "t", "--figure", "sum"),
         ("query", "t", "--where", "x"),
+        ("query", "t", "--where", "n => 1"),
+        ("query", "t", "--where", "n == 1"),
         ("import", "t", "none.csv"),
     ):
         ended = stanch("tables", *words, stdin="no json")

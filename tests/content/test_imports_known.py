@@ -64,7 +64,7 @@ def known(world: Knowledge, named: str = "t") -> list[Any]:
     found = found_table(world.access(), named)
     page = world.stores.rows(found, Wanted(), limit=500)
     kept = world.stores.row_provenance(found.id, [row.id for row in page.items])
-    return [_short(known_of_row(world.access(), found, row.id, row.written, kept[row.id])) for row in page.items]
+    return [_short(known_of_row(world.access(), found, row.id, row.written, kept[row.id][1])) for row in page.items]
 
 
 def _short(found: Provenance) -> Any:

@@ -48,6 +48,9 @@ from stanch.values.records import Actor
 
 _PERSONAL = frozenset({PrincipalKind.USER, PrincipalKind.DELEGATED})
 """Who is a person, or acts for one; an organization, a key and a program have nothing of their own."""
+_SESSIONLESS = (
+    "a model's request names its session: in the header 'Stanch-Session', on the command line in STANCH_SESSION"
+)
 
 
 class CallRefused(Fault):
@@ -109,7 +112,7 @@ class Content:
         writing: Writing = Unsaid()
         if principal.is_copilot:
             if session_id is None:
-                raise BadFields(("session", "a model's request names its session: send the header 'Stanch-Session'"))
+                raise BadFields(("session", _SESSIONLESS))
             if declared is not None:
                 raise BadFields(("secrets", "a model does not say which secrets it was given"))
             gate = RegistryGate(registry or Registry(), self.secrets.projector, taints=taints, raw=raw)

@@ -94,7 +94,11 @@ def audit_of(settings: Settings) -> Iterator[AuditLog]:
     try:
         readiness = store.ready()
         if not readiness.ready:
-            raise BadInput(f"the audit log cannot be read: {readiness.problem}")
+            why = readiness.problem.removesuffix("; migrate it")
+            raise BadInput(
+                f"the audit log cannot be read: {why} (`stanch up` makes it and brings it up to date; --data names "
+                "another data directory)"
+            )
         yield AuditLog(store)
     finally:
         store.close()

@@ -228,7 +228,7 @@ def _version_row(connection: Connection, file_id: str, number: int) -> Row:
     wanted = select(FILE_VERSIONS).where(FILE_VERSIONS.c.file_id == file_id, FILE_VERSIONS.c.number == number)
     row = connection.execute(wanted).mappings().first() if abs(number) < 1 << 62 else None
     if row is None:
-        raise NotFound(VERSION.kind, str(number))
+        raise NotFound("version", str(number))
     return row
 
 
@@ -236,7 +236,7 @@ def _as_expected(path: str, version: int, expected: int | None) -> None:
     if expected is None or expected == version:
         return
     now = f"has the version {version} by now" if version else "is not there"
-    raise Conflict(f"the file {quoted(path)} {now}, and not {expected or 'new'}")
+    raise Conflict(f"the file {quoted(path)} {now}" + (f", and not {expected}" if expected else ""))
 
 
 def _room_for(connection: Connection, path: str, holder: str, *, without: str = "") -> None:

@@ -83,7 +83,7 @@ class LinksRows(Transactions):
                 file = connection.execute(there).mappings().first()
         if row is None or file is None:
             # WHY without the token: it may be one that was mistyped.
-            raise NotFound(LINK.kind, "of this token")
+            raise NotFound(LINK.kind, "")
         return LINK.readable(row), FILE.readable(file)
 
     def named_bytes(self, digests: Collection[str]) -> set[str]:

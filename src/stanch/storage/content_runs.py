@@ -154,7 +154,7 @@ class RunsRows(Transactions):
         """The file of that name. Raises `NotFound` and `BrokenRow`."""
         found = self.run_files_named(run_id, [name])
         if not found:
-            raise NotFound("file of the run", name)
+            raise NotFound("file", name)
         return found[name]
 
     def run_files_named(self, run_id: str, names: Sequence[str]) -> dict[str, RunFileRecord]:

@@ -39,11 +39,11 @@ class NotInstalled(BadInput):
 
 
 class NotFound(Fault):
-    """There is nothing of that name: `kind` says what was looked for, `name` which one."""
+    """There is nothing of that name: `kind` says what was looked for, `name` which one, or is empty."""
 
     def __init__(self, kind: str, name: str) -> None:
         self.kind, self.name = kind, name
-        super().__init__(f"there is no {kind} {quoted(name)}")
+        super().__init__(f"there is no {kind} {quoted(name)}" if name else f"there is no such {kind}")
 
 
 class Conflict(Fault):

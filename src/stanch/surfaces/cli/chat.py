@@ -32,7 +32,7 @@ HELP = """\
 Ctrl+C stops a turn that is under way. Anything else is said to the agent."""
 
 SessionArgument = Annotated[
-    str | None, typer.Argument(metavar="[SESSION]", help="Go on with this session.", show_default=False)
+    str | None, typer.Argument(metavar="SESSION", help="Go on with this session.", show_default=False)
 ]
 AgentOption = Annotated[str, typer.Option("--agent", metavar="NAME", help="The agent to talk to.")]
 ModelOption = Annotated[

@@ -161,6 +161,8 @@ class Client:
             raise _refusal(error) from None
         except (OSError, HTTPException, ValueError) as error:
             why = getattr(error, "reason", error)
+            if getattr(why, "reason", None) == "WRONG_VERSION_NUMBER":
+                raise BadInput(f"the server at {self.url} speaks no TLS; write http:// in its address") from None
             said = (getattr(why, "strerror", None) or str(why) or type(why).__name__).lower()
             raise BadInput(f"the server at {self.url} gives no answer: {said}") from None
 

@@ -158,7 +158,21 @@ def _approved(client: Client, session_id: str, tool: str, arguments: Mapping[str
         made = client.post(
             f"/api/sessions/{quote(session_id, safe='')}/calls", {"tool": tool, "arguments": dict(arguments)}
         )
-        call, told, turn = made["call"], False, 0
+        call = made["call"]
+    except Refusal as why:
+        refused(why)
+    except KeyError:
+        raise BadInput(f"what answers at {client.url} is no Stanch server") from None
+    return awaited(client, tool, call)
+
+
+def awaited(client: Client, tool: str, call: dict[str, Any]) -> str:
+    """The id of a call once a person has approved it. Ends the command where it is rejected.
+
+    Where the command is interrupted, the call is taken back: nobody is asked for what nobody waits for any more.
+    """
+    told, turn, place = False, 0, f"/api/calls/{quote(str(call.get('id')), safe='')}"
+    try:
         while call["state"] == "awaiting_approval":
             if not told:
                 told = True
@@ -166,13 +180,20 @@ def _approved(client: Client, session_id: str, tool: str, arguments: Mapping[str
             # WHY not the events: a model's token opens no stream of them.
             time.sleep(PAUSES[min(turn, len(PAUSES) - 1)])
             turn += 1
-            call = client.get(f"/api/calls/{quote(call['id'], safe='')}")
+            call = client.get(place)
+    except KeyboardInterrupt:
+        with suppress(Refusal, BadInput):
+            client.post(f"{place}/cancel", {})
+            terminal.note("the request is taken back")
+        raise
     except Refusal as why:
         refused(why)
     except KeyError:
         raise BadInput(f"what answers at {client.url} is no Stanch server") from None
     if call["state"] != "pending":
-        terminal.complain(f"{tool} was not approved: {call['reason'].get('sentence', call['state'])}")
+        reason = call["reason"]
+        note = f" [{reason['note']}]" if reason.get("note") else ""
+        terminal.complain(f"{tool} was not approved: {reason.get('sentence', call['state'])}{note}")
         raise typer.Exit(EXIT_REFUSED)
     return str(call["id"])
 

@@ -20,7 +20,7 @@ from stanch.surfaces.cli.files_asked import PathArgument, at, given
 from stanch.surfaces.cli.question import JsonOption
 from stanch.values.fault import BadInput
 
-BelowArgument = Annotated[str, typer.Argument(metavar="[PATH]", help="A file or a directory. Without it: all files.")]
+BelowArgument = Annotated[str, typer.Argument(metavar="PATH", help="A file or a directory. Without it: all files.")]
 VersionOption = Annotated[
     int | None, typer.Option("--version", metavar="N", min=1, help="An older version. Without it: the newest.")
 ]
@@ -72,7 +72,8 @@ def list_files(  # noqa: PLR0917 - typer calls it by name
     for one in found["items"]:
         terminal.out(_line(one))
     if not found["items"]:
-        terminal.note("there are no files here; `stanch files put FILE PATH` uploads one")
+        where = "below this path" if path else "here"
+        terminal.note(f"there are no files {where}; `stanch files put FILE PATH` uploads one")
 
 
 def read(  # noqa: PLR0917 - typer calls it by name
@@ -98,7 +99,9 @@ def read(  # noqa: PLR0917 - typer calls it by name
     # A terminal acts on some characters; whatever else reads this wants the text as it is.
     terminal.out_words("\n".join(map(visible, text.split("\n"))) if sys.stdout.isatty() else text)
     last = found["start"] + found["lines"] - 1
-    if last < found["total"] or found["cut"]:
+    if found["total"] and not found["lines"]:
+        terminal.note(f"there are no such lines: the file has {found['total']:,}")
+    elif last < found["total"] or found["cut"]:
         terminal.note(f"lines {found['start']} to {last} of {found['total']}; --from and --lines give others")
 
 
@@ -128,7 +131,7 @@ def grep(  # noqa: PLR0917 - typer calls it by name
 
 
 def search(  # noqa: PLR0917 - typer calls it by name
-    query: Annotated[list[str], typer.Argument(metavar="WORD...", help="Whole words, in any case.")],
+    query: Annotated[list[str], typer.Argument(metavar="WORD", help="Whole words, in any case.")],
     path: Annotated[str, typer.Option("--path", metavar="PATH", help="A file or a directory.")] = "",
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, max=200, help="Files at most.")] = None,
     session: SessionOption = None,
@@ -177,7 +180,7 @@ def versions(  # noqa: PLR0917 - typer calls it by name
 def get(  # noqa: PLR0917 - typer calls it by name
     path: PathArgument,
     into: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="Where to. Without it: here, under its own name; -: out.")
+        Path | None, typer.Argument(metavar="FILE", help="Where to. Without it: here, under its own name; -: out.")
     ] = None,
     version: VersionOption = None,
     force: ForceOption = False,
@@ -271,6 +274,8 @@ def _withheld(found: dict[str, Any]) -> None:
 
 
 def _notes(found: dict[str, Any]) -> None:
+    if not found["items"] and not found["withheld"]:
+        terminal.note("nothing was found")
     for what, count in found["skipped"].items():
         if count:
             terminal.note(f"not searched: {count} ({what})")

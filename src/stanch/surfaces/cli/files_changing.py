@@ -30,7 +30,7 @@ def put(  # noqa: PLR0917 - typer calls it by name
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What to upload; -: standard input.")],
     path: PathArgument,
     version: ExpectedOption = None,
-    mine: Annotated[bool, typer.Option("--mine", help="A new file is yours alone.")] = False,
+    mine: Annotated[bool, typer.Option("--personal", "--mine", help="A new file is yours alone.")] = False,
     media_type: Annotated[
         str | None, typer.Option("--type", metavar="TYPE", help="The media type. Without it: by the name.")
     ] = None,
@@ -154,11 +154,13 @@ def links(  # noqa: PLR0917 - typer calls it by name
     for one in found["items"]:
         said = f"{one['id']}  {one.get('created_at', '')[:16]}  {one.get('created_by', '')}"
         terminal.out(visible(said))
+    if not found["items"]:
+        terminal.note("there are no links to it; `stanch files share PATH` makes one")
 
 
 def unshare(  # noqa: PLR0917 - typer calls it by name
     path: PathArgument,
-    link: Annotated[str | None, typer.Argument(metavar="[LINK]", help="Its id. Without it: all links.")] = None,
+    link: Annotated[str | None, typer.Argument(metavar="LINK", help="Its id. Without it: all links.")] = None,
     session: SessionOption = None,
     url: UrlOption = None,
     token: TokenOption = None,

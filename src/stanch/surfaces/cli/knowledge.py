@@ -20,7 +20,9 @@ from stanch.surfaces.cli.knowledge_changing import IdArgument, TagOption, docume
 from stanch.surfaces.cli.question import JsonOption
 
 DOCUMENTS = "/api/knowledge/documents"
-LimitOption = Annotated[int, typer.Option("--limit", min=1, max=500, help="How many items a page holds at most.")]
+LimitOption = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, max=500, help="How many items a page holds at most.")
+]
 CursorOption = Annotated[
     str | None, typer.Option("--cursor", metavar="NEXT", help="The `next` of the page before.", show_default=False)
 ]
@@ -32,7 +34,8 @@ def register(app: typer.Typer) -> None:
     """Adds the group of commands to the application."""
     commands = typer.Typer(
         name="knowledge",
-        help="Documents that agents look things up in: add, read and search them. A running server is asked.",
+        help="Documents that agents look things up in: add, read and search them. A running server is asked. "
+        "Exit codes: 0 done, 1 refused, not there, or changed meanwhile, 2 it could not be asked.",
         no_args_is_help=True,
     )
     for name, command in (
@@ -74,8 +77,8 @@ def list_documents(  # noqa: PLR0917 - typer calls it by name
 
 def read(  # noqa: PLR0917 - typer calls it by name
     document: IdArgument,
-    start: Annotated[int, typer.Option("--start", min=0, help="The first character.")] = 0,
-    end: Annotated[int | None, typer.Option("--end", min=0, help="Up to which character.")] = None,
+    start: Annotated[int, typer.Option("--start", metavar="N", min=0, help="The first character.")] = 0,
+    end: Annotated[int | None, typer.Option("--end", metavar="N", min=0, help="Up to which character.")] = None,
     about: Annotated[bool, typer.Option("--about", help="What the document is, without its text.")] = False,
     url: UrlOption = None,
     token: TokenOption = None,
@@ -101,15 +104,17 @@ def read(  # noqa: PLR0917 - typer calls it by name
 
 
 def search(  # noqa: PLR0917 - typer calls it by name
-    query: Annotated[list[str], typer.Argument(metavar="WORD...", help="All of them have to stand in a chunk.")],
+    query: Annotated[list[str], typer.Argument(metavar="WORD", help="All of them have to stand in a chunk.")],
     document: Annotated[
         list[str] | None, typer.Option("--document", metavar="ID", help="Only in this document; repeatable.")
     ] = None,
     tag: TagOption = None,
     characters: Annotated[
-        int | None, typer.Option("--characters", min=20, max=4000, help="How much of each chunk is shown.")
+        int | None, typer.Option("--characters", metavar="N", min=20, max=4000, help="How much of each chunk is shown.")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=100, help="How many chunks at most.")] = FOUND,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=100, help="How many chunks at most.")
+    ] = FOUND,
     cursor: CursorOption = None,
     url: UrlOption = None,
     token: TokenOption = None,

@@ -37,7 +37,10 @@ def add(  # noqa: PLR0917 - typer calls it by name
     title: TitleOption = None,
     tag: TagOption = None,
     personal: PersonalOption = False,
-    media_type: Annotated[str | None, typer.Option("--media-type", metavar="TYPE", help="What kind of file.")] = None,
+    media_type: Annotated[
+        str | None,
+        typer.Option("--type", "--media-type", metavar="TYPE", help="The media type. Without it: by the name."),
+    ] = None,
     url: UrlOption = None,
     token: TokenOption = None,
     data: DataOption = None,
@@ -152,13 +155,13 @@ def remove(  # noqa: PLR0917 - typer calls it by name
 
 def export(  # noqa: PLR0917 - typer calls it by name
     document: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Which documents. Without any: all.")
+        list[str] | None, typer.Argument(metavar="ID", help="Which documents. Without any: all.")
     ] = None,
     tag: TagOption = None,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The archive; - for standard output.")] = Path(
-        "knowledge.zip"
-    ),
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The archive; - for standard output.")
+    ] = Path("knowledge.zip"),
+    force: Annotated[bool, typer.Option("--force", "-f", help="Write over a file that is there.")] = False,
     url: UrlOption = None,
     token: TokenOption = None,
     data: DataOption = None,
@@ -190,7 +193,8 @@ def document_line(one: dict[str, Any]) -> str:
     """A document on one line."""
     tags = "".join(f" [{visible(tag)}]" for tag in one["tags"])
     owner = "" if one["owner"] is None else f", of {visible(one['owner'])}"
-    return f"{one['id']}  {visible(one['title'])}{tags}  {one['length']:,} characters, {one['chunks']} chunks{owner}"
+    chunks = f"{one['chunks']:,} chunk{'' if one['chunks'] == 1 else 's'}"
+    return f"{one['id']}  {visible(one['title'])}{tags}  {one['length']:,} characters, {chunks}{owner}"
 
 
 def _told(done: Any, as_json: bool) -> None:

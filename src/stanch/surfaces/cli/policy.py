@@ -29,7 +29,7 @@ SEEDED = "seeded"  # the place of a rule that is in no file
 
 FileArgument = Annotated[
     Path | None,
-    typer.Argument(metavar="[FILE]", help=f"The policy file; {finding.WITHOUT} if left out.", show_default=False),
+    typer.Argument(metavar="FILE", help=f"The policy file; {finding.WITHOUT} if left out.", show_default=False),
 ]
 
 

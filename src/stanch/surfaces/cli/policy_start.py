@@ -181,7 +181,7 @@ def register(commands: typer.Typer) -> None:
 
 def init(
     directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Where to write it; the current directory if left out.")
+        Path, typer.Argument(metavar="DIR", help="Where to write it; the current directory if left out.")
     ] = Path(),
     preset_name: Annotated[
         str | None,

@@ -43,7 +43,7 @@ What next:
 FilesArgument = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="FILE...",
+        metavar="FILE",
         help="Session files of Claude Code or Codex, message lists, or directories with .jsonl files below them.",
         show_default=False,
     ),

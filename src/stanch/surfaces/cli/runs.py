@@ -26,7 +26,9 @@ EXIT_WAITS, EXIT_FAILED = 10, 1
 MOST_BYTES = 1 << 20
 PAGE = 50
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run.")]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, max=200, help="How many items a page holds at most.")]
+LimitOption = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, max=200, help="How many items a page holds at most.")
+]
 CursorOption = Annotated[
     str | None, typer.Option("--cursor", metavar="NEXT", help="The `next` of the page before.", show_default=False)
 ]
@@ -58,7 +60,9 @@ def register(app: typer.Typer) -> None:
 
 
 def list_runs(  # noqa: PLR0917 - typer calls it by name
-    state: Annotated[str | None, typer.Option("--state", metavar="WORD", help="Only those that stand so.")] = None,
+    state: Annotated[
+        str | None, typer.Option("--state", metavar="STATE", help="recorded, running, paused, completed or failed.")
+    ] = None,
     limit: LimitOption = PAGE,
     cursor: CursorOption = None,
     url: UrlOption = None,
@@ -80,6 +84,8 @@ def list_runs(  # noqa: PLR0917 - typer calls it by name
         return
     for one in page["items"]:
         terminal.out(_line(one))
+    if not page["items"] and not page.get("withheld"):
+        terminal.note("there is no such run" if state else "there is no run; `stanch runs record FILE` records one")
     if page["next"] is not None:
         terminal.note(f"{page['total']:,} in all; more with --cursor {page['next']}")
 
@@ -91,8 +97,8 @@ def read(  # noqa: PLR0917 - typer calls it by name
         typer.Option("--part", metavar="WORD", help="input, output, logs, arguments or result; repeatable."),
     ] = None,
     step: Annotated[list[int] | None, typer.Option("--step", metavar="N", help="Only this step; repeatable.")] = None,
-    after: Annotated[int, typer.Option("--after", min=0, help="Only the steps behind this one.")] = 0,
-    limit: Annotated[int, typer.Option("--limit", min=0, max=200, help="How many steps at most.")] = PAGE,
+    after: Annotated[int, typer.Option("--after", metavar="N", min=0, help="Only the steps behind this one.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", metavar="N", min=0, max=200, help="How many steps at most.")] = PAGE,
     base64: Base64Option = False,
     url: UrlOption = None,
     token: TokenOption = None,
@@ -140,7 +146,7 @@ def record(  # noqa: PLR0917 - typer calls it by name
 
 def execute(  # noqa: PLR0917 - typer calls it by name
     run: RunArgument,
-    name: Annotated[str | None, typer.Option("--name", help="What the new run is called.")] = None,
+    name: Annotated[str | None, typer.Option("--name", metavar="NAME", help="What the new run is called.")] = None,
     acting: Annotated[
         str | None,
         typer.Option("--in", metavar="SESSION", help="The session whose calls the steps are, where a person asks."),
@@ -260,6 +266,8 @@ def _as_judged(body: dict[str, Any]) -> dict[str, Any]:
 def _document(file: str) -> dict[str, Any]:
     """The JSON object of a file. Raises `BadInput`."""
     try:
+        if file == "-" and sys.stdin.isatty():
+            raise BadInput("standard input is a terminal; name a file")
         raw = sys.stdin.buffer.read(MOST_BYTES + 1) if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise BadInput(f"{file} cannot be read: {(error.strerror or 'unknown').lower()}") from None

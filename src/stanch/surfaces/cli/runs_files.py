@@ -26,7 +26,9 @@ PAGE = 50
 
 def list_files(  # noqa: PLR0917 - typer calls it by name
     run: RunArgument,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="How many items a page holds at most.")] = PAGE,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, max=500, help="How many items a page holds at most.")
+    ] = PAGE,
     cursor: Annotated[
         str | None, typer.Option("--cursor", metavar="NEXT", help="The `next` of the page before.")
     ] = None,
@@ -66,7 +68,7 @@ def get(  # noqa: PLR0917 - typer calls it by name
             "--out", "-o", metavar="FILE", help="Where to put it; - is standard output. Without it: its name."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Write over a file that is there.")] = False,
     url: UrlOption = None,
     token: TokenOption = None,
     data: DataOption = None,
@@ -94,7 +96,7 @@ def add_file(  # noqa: PLR0917 - typer calls it by name
     run: RunArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to add.")],
     name: Annotated[
-        str | None, typer.Option("--name", help="What it is called there. Without it: as the file.")
+        str | None, typer.Option("--name", metavar="NAME", help="What it is called there. Without it: as the file.")
     ] = None,
     media_type: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Such as text/plain.")] = None,
     url: UrlOption = None,

@@ -37,7 +37,8 @@ def register(app: typer.Typer) -> None:
     """Adds the group of commands to the application."""
     commands = typer.Typer(
         name="tables",
-        help="Tables of typed columns: list, read, query, change, import and export them. A running server is asked.",
+        help="Tables of typed columns: list, read, query, change, import and export them. A running server is asked. "
+        "Exit codes: 0 done, 1 refused, not there, or changed meanwhile, 2 it could not be asked.",
         no_args_is_help=True,
     )
     for name, command in (
@@ -81,6 +82,7 @@ def list_tables(  # noqa: PLR0917 - typer calls it by name
         terminal.out(_line(one))
     if not page["items"] and not page["withheld"]:
         terminal.note("there is no table; `stanch tables create` makes one, `stanch tables import --create` another")
+        return
     beside(page)
 
 
@@ -134,7 +136,14 @@ def rows(  # noqa: PLR0917 - typer calls it by name
             arguments=said(table=table, limit=None if limit == PAGE else limit, cursor=cursor),
             query={"limit": limit, "cursor": cursor},
         )
-    terminal.out_json(page) if as_json else show_rows(page)
+    if as_json:
+        terminal.out_json(page)
+        return
+    show_rows(page)
+    there = {one["id"] for one in (*page["items"], *page["broken"])}
+    lacking = [one for one in row or () if one not in there]
+    if lacking and page["items"] and not page["withheld"]:
+        terminal.note(f"there is no row {', '.join(map(str, lacking))}")
 
 
 def query(  # noqa: PLR0917 - typer calls it by name
@@ -190,7 +199,7 @@ def query(  # noqa: PLR0917 - typer calls it by name
 
 def search(  # noqa: PLR0917 - typer calls it by name
     table: TableArgument,
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="They have to stand in a cell as they are.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORD", help="They have to stand in a cell as they are.")],
     limit: LimitOption = PAGE,
     cursor: CursorOption = None,
     url: UrlOption = None,

@@ -22,9 +22,11 @@ TABLES = "/api/tables"
 PAGE = 50
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="The table, by its name or its id.")]
 RowsArgument = Annotated[
-    list[int] | None, typer.Argument(metavar="[ROW]...", help="Rows, by their ids.", show_default=False)
+    list[int] | None, typer.Argument(metavar="ROW", help="Rows, by their ids.", show_default=False)
 ]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, max=500, help="How many items a page holds at most.")]
+LimitOption = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, max=500, help="How many items a page holds at most.")
+]
 CursorOption = Annotated[
     str | None, typer.Option("--cursor", metavar="NEXT", help="The `next` of the page before.", show_default=False)
 ]
@@ -50,6 +52,8 @@ def comparison(written: str) -> dict[str, Any]:
     if found is None:
         raise BadInput("--where must be such as 'amount >= 10', 'name contains x' or 'day is null'")
     column, how, value = found["column"].strip(), found["how"], found["value"]
+    if how == "=" and value[:1] in ("=", "<", ">"):
+        raise BadInput(f"--where has no '={value[0]}': write =, !=, <, <=, > or >=, and quote a text that begins so")
     if how in ("is null", "is not null"):
         if value is not None:
             raise BadInput(f"--where: nothing stands behind '{how}'")
@@ -128,5 +132,7 @@ def beside(page: Mapping[str, Any]) -> None:
     if page["withheld"]:
         reasons = ", ".join(f"{count} {code}" for code, count in page["reasons"].items())
         terminal.note(f"{page['withheld']} may not be shown here: {reasons}")
+    if not page["items"] and not page["withheld"] and not page.get("broken"):
+        terminal.note("nothing was found")
     if page["next"] is not None:
         terminal.note(f"{page['total']:,} in all; --cursor {page['next']} shows more")

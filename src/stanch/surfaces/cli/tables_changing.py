@@ -27,7 +27,7 @@ def create(  # noqa: PLR0917 - typer calls it by name
     columns: Annotated[
         list[str],
         typer.Argument(
-            metavar="COLUMN[:TYPE]...", help="Types: text, integer, number, boolean, date, datetime, json; else text."
+            metavar="COLUMN[:TYPE]", help="Types: text, integer, number, boolean, date, datetime, json; else text."
         ),
     ],
     personal: Annotated[bool, typer.Option("--personal", help="The table is yours alone.")] = False,
@@ -50,7 +50,7 @@ def create(  # noqa: PLR0917 - typer calls it by name
 def insert(  # noqa: PLR0917 - typer calls it by name
     table: TableArgument,
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="JSON; without it, standard input.", show_default=False)
+        Path | None, typer.Argument(metavar="FILE", help="JSON; without it, standard input.", show_default=False)
     ] = None,
     url: UrlOption = None,
     token: TokenOption = None,
@@ -69,9 +69,9 @@ def insert(  # noqa: PLR0917 - typer calls it by name
 def update(  # noqa: PLR0917 - typer calls it by name
     table: TableArgument,
     row: Annotated[int, typer.Argument(metavar="ROW", min=1, help="The row, by its id.")],
-    cells: Annotated[list[str], typer.Argument(metavar="COLUMN=TEXT...", help="COLUMN:=JSON for all but texts.")],
+    cells: Annotated[list[str], typer.Argument(metavar="COLUMN=TEXT", help="COLUMN:=JSON for all but texts.")],
     version: Annotated[
-        int | None, typer.Option("--version", min=1, help="Only if it is of this version still.")
+        int | None, typer.Option("--version", metavar="N", min=1, help="Only if it is of this version still.")
     ] = None,
     url: UrlOption = None,
     token: TokenOption = None,
@@ -122,6 +122,8 @@ def _told(done: Any, what: str, as_json: bool) -> None:
 def _read(file: Path | None) -> str:
     try:
         if file is None:
+            if sys.stdin.isatty():
+                raise BadInput("standard input is a terminal; name a file")
             raw = sys.stdin.buffer.read(MOST_BYTES + 1)
         else:
             with file.open("rb") as opened:

@@ -73,14 +73,15 @@ def import_rows(  # noqa: PLR0917 - typer calls it by name
     if as_json:
         terminal.out_json(done)
         return
-    nulled = f"; {done['nulled']:,} cells did not fit, and hold nothing" if done["nulled"] else ""
-    terminal.out(f"{done['rows']:,} row{'' if done['rows'] == 1 else 's'} imported{nulled}")
+    nulled = done["nulled"]
+    emptied = f"; {nulled:,} cell{'' if nulled == 1 else 's'} did not fit, and now hold nothing" if nulled else ""
+    terminal.out(f"{done['rows']:,} row{'' if done['rows'] == 1 else 's'} imported{emptied}")
 
 
 def export(  # noqa: PLR0917 - typer calls it by name
     table: TableArgument,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Without it: standard output.")
+        Path | None, typer.Option("--out", "--output", "-o", metavar="FILE", help="Without it: standard output.")
     ] = None,
     form: Annotated[
         str, typer.Option("--form", metavar="csv|jsonl", help="CSV, or a JSON object in each line.")
@@ -88,7 +89,7 @@ def export(  # noqa: PLR0917 - typer calls it by name
     formulas: Annotated[
         bool, typer.Option("--formulas", help="Leave texts as they are that a spreadsheet would run.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Write over a file that is there.")] = False,
     url: UrlOption = None,
     token: TokenOption = None,
     data: DataOption = None,

@@ -6,7 +6,6 @@ Settles the command, and that it waits for a person where one has to be asked. D
 from __future__ import annotations
 
 import json
-import time
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -17,11 +16,11 @@ from stanch.surfaces.cli import terminal
 from stanch.surfaces.cli.client import DataOption, Refusal, TokenOption, UrlOption
 from stanch.surfaces.cli.content_client import (
     EXIT_REFUSED,
-    PAUSES,
     SECONDS,
     ContentClient,
     SessionOption,
     asking,
+    awaited,
     content_client,
     is_kind,
     read_json,
@@ -113,22 +112,11 @@ def _ran(to: ContentClient, tool: str, body: dict[str, Any]) -> dict[str, Any]:
 
 def _approved(to: ContentClient, tool: str, call_id: str) -> None:
     """Waits for a person. Ends the command where they say no."""
-    told, turn = False, 0
     try:
-        while True:
-            call = to.client.get(f"/api/calls/{quote(call_id, safe='')}")
-            if call["state"] != "awaiting_approval":
-                break
-            if not told:
-                told = True
-                terminal.progress(f"{tool} needs approval: waiting for a person (request {call['request_id']})")
-            time.sleep(PAUSES[min(turn, len(PAUSES) - 1)])
-            turn += 1
+        call = to.client.get(f"/api/calls/{quote(call_id, safe='')}")
     except Refusal as why:
         refused(why)
-    if call["state"] != "pending":
-        terminal.complain(f"{tool} was not approved: {call['reason'].get('sentence', call['state'])}")
-        raise typer.Exit(EXIT_REFUSED)
+    awaited(to.client, tool, call)
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from stanch.values.fault import BadInput
 
 MOST_SHOWN = 20
 WHAT_IT_MEANS = "looked for no more: where it stands in a conversation or a file, models are sent it as it is"
-NameArgument = Annotated[str | None, typer.Argument(metavar="[NAME]", help="A secret that was revoked.")]
+NameArgument = Annotated[str | None, typer.Argument(metavar="NAME", help="A secret that was revoked.")]
 UnreadableOption = Annotated[
     bool, typer.Option("--unreadable", help="Forget every value that cannot be opened, such as those of a lost key.")
 ]
