@@ -189,7 +189,7 @@ def test_links_are_kept_without_their_tokens(files: ContentStore, place: Place) 
         with pytest.raises(NotFound):
             files.revoke_file_links(file.id, link, by=BY)
     for token in ("1" * 64, "3" * 64, ""):
-        with pytest.raises(NotFound, match="^there is no such link$"):
+        with pytest.raises(NotFound, match=r"^there is no such link$"):
             files.linked_file(token)
     files.move_file("a", "b", ADA, by=BY)
     assert files.linked_file("2" * 64)[1].path == "b"

@@ -47,7 +47,8 @@ def server(directory: Path) -> Iterator[str]:
         assert ended.returncode == 0, f"{program} failed:\n{log.read_text('utf-8', 'replace')}"
 
     run("initdb", "-U", "stanch", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8")
-    options = f"-c listen_addresses= -c unix_socket_directories={directory} -c fsync=off -c max_connections=200"
+    quick = "-c fsync=off -c autovacuum=off -c max_connections=200"
+    options = f"-c listen_addresses= -c unix_socket_directories={directory} {quick}"
     run("pg_ctl", "-w", "-t", str(SECONDS), "-l", f"{directory}/log", "-o", options, "start")
     try:
         yield f"postgresql://stanch@/postgres?host={directory}"
