@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.server
 import io
 import json
+import os
+import stat
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 from stanch.surfaces.cli import content_client
+from stanch.surfaces.cli.content_client import whole_file
 from tests.cli.conftest import Ended, Stanch
 from tests.delivery.stage import LABEL, Stage, State, staged
 from tests.http.served import COPILOT, PERSON, World, until
@@ -248,3 +251,17 @@ def stub(body: bytes, *, length: int | None = None) -> Iterator[str]:
         server.shutdown()
         server.server_close()
         thread.join(30)
+
+
+def test_a_pipe_is_written_into_and_not_replaced(tmp_path: Path) -> None:
+    """As is every device: whoever sends bytes to /dev/null wants it to be there afterwards."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with whole_file(pipe, force=True) as file:
+            file.write(b"words")
+        assert os.read(reader, 100) == b"words"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -7,6 +7,7 @@ accounted for. Does not settle what an operation does (`content`), nor what is a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Annotated, Any, TypeVar
@@ -31,6 +32,7 @@ from stanch.surfaces.http.route import GuardedRoute
 
 SESSION, CALL = "stanch-session", "stanch-call"
 SECRETS, COMPLETE = "stanch-secrets", "stanch-secrets-complete"
+_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(; ?[A-Za-z0-9_-]+=[A-Za-z0-9_.+-]+)*")
 R = TypeVar("R")
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
@@ -134,7 +136,9 @@ def streamed(stream: Stream, *, attached: bool = True) -> StreamingResponse:
     headers = {"Content-Disposition": f"{kind}; filename=\"{name}\"; filename*=UTF-8''{quote(stream.name, safe='')}"}
     if stream.size is not None:
         headers["Content-Length"] = str(stream.size)
-    return StreamingResponse(_blocks(stream), media_type=stream.media_type, headers=headers)
+    # WHY: somebody said of a file what type it has, and no client can read an answer of a type that is none.
+    kind = stream.media_type if _TYPE.fullmatch(stream.media_type) else "application/octet-stream"
+    return StreamingResponse(_blocks(stream), media_type=kind, headers=headers)
 
 
 def _blocks(stream: Stream) -> Iterator[bytes]:
