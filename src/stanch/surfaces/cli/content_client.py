@@ -268,8 +268,7 @@ def whole_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     draft: Path | None = None
     try:
         if force and path.exists() and not path.is_file():
-            # WHY not replaced: a device or a pipe is written into, and /dev/null has to stay what it is.
-            with open(path, "wb") as file:
+            with open(path, "wb") as file:  # WHY: a device or a pipe has to stay what it is
                 yield file
             return
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", suffix=".part", dir=path.parent)
