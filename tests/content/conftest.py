@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from stanch.storage.store import Store
-from tests.stores.conftest import postgresql_server
+from tests.stores.conftest import new_database, postgresql_server
 from tests.stores.places import Place, PostgresqlPlace, SqlitePlace
 from tests.stores.template import new_file
 
-__all__ = ["postgresql_server"]
+__all__ = ["new_database", "postgresql_server"]
 
 
 @pytest.fixture(scope="session")
-def migrated_database(postgresql_server: str) -> Callable[[], PostgresqlPlace]:
+def migrated_database(new_database: Callable[..., PostgresqlPlace]) -> Callable[[], PostgresqlPlace]:
     """Makes a database on each call, a copy of one that was migrated. WHY: that takes longer than most tests."""
-    numbers = itertools.count(1)
-
-    def made(name: str, template: str) -> PostgresqlPlace:
-        with psycopg.connect(postgresql_server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        return PostgresqlPlace(postgresql_server.replace("/postgres?", f"/{name}?"))
-
-    store = Store.open(made("content_template", "template0").url)
+    template = new_database()
+    store = Store.open(template.url)
     store.migrate()
     store.close()
-    return lambda: made(f"content_{next(numbers)}", "content_template")
+    name = template.url.partition("?")[0].rpartition("/")[2]
+    return lambda: new_database(name)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -26,14 +26,14 @@ def postgresql_server() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def new_database(postgresql_server: str) -> Callable[[], PostgresqlPlace]:
-    """Makes an empty database on each call."""
+def new_database(postgresql_server: str) -> Callable[..., PostgresqlPlace]:
+    """Makes a database on each call: a copy of the one of this name, else an empty one."""
     numbers = itertools.count(1)
 
-    def make() -> PostgresqlPlace:
+    def make(template: str = "template0") -> PostgresqlPlace:
         name = f"store_{next(numbers)}"
         with psycopg.connect(postgresql_server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return PostgresqlPlace(postgresql_server.replace("/postgres?", f"/{name}?"))
 
     return make

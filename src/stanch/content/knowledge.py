@@ -13,21 +13,18 @@ from stanch.content.knowledge_pieces import MOST_TEXT
 from stanch.content.knowledge_provenance import KnownDocuments, document_source, named
 from stanch.content.knowledge_shown import (
     BrokenItem,
-    Cursor,
     DocumentId,
     DocumentShown,
-    Left,
-    Limit,
     Tags,
-    Withheld,
     broken_shown,
     document_shown,
 )
+from stanch.content.left_out import Cursor, LeavesOut, Left, Limit
 from stanch.delivery.admit import Window, admit_content, redact_before_cutting, require_admitted_content
 from stanch.delivery.operation import Asked, ContentDelivery, Given, operation
 from stanch.delivery.source import COMPLETE, Derived
 from stanch.storage.knowledge_records import DocumentRecord, TagRecord
-from stanch.values.reason import Code, LayerId, Reason
+from stanch.values.reason import Code
 from stanch.values.records import Broken
 
 
@@ -39,7 +36,7 @@ class ListDocuments(Asked):
     cursor: Cursor = None
 
 
-class DocumentsPage(Withheld):
+class DocumentsPage(LeavesOut):
     """A page of documents."""
 
     items: tuple[DocumentShown | BrokenItem, ...]
@@ -62,7 +59,7 @@ def list_documents(access: Access, asked: ListDocuments) -> DocumentsPage:
         for one in page.items
         if isinstance(one, Broken) or admitted[one.id]
     )
-    return DocumentsPage(items=items, total=page.total, next=page.next, withheld=left.count, reasons=left.reasons)
+    return DocumentsPage(items=items, total=page.total, next=page.next, **left.told)
 
 
 class ReadDocument(Asked):
@@ -110,7 +107,7 @@ class TagShown(Given):
     count: int
 
 
-class TagsPage(Withheld):
+class TagsPage(LeavesOut):
     """A page of tags."""
 
     items: tuple[TagShown, ...]
@@ -128,7 +125,7 @@ def list_tags(access: Access, asked: ListTags) -> TagsPage:
     admit_content(access.delivery, ())
     items = tuple(one for one in page.items if _is_admitted(access, one, holders, known, left))
     shown = tuple(TagShown(tag=one.tag, count=one.count) for one in items)
-    return TagsPage(items=shown, total=page.total, next=page.next, withheld=left.count, reasons=left.reasons)
+    return TagsPage(items=shown, total=page.total, next=page.next, **left.told)
 
 
 def _is_admitted(
@@ -147,5 +144,5 @@ def _is_admitted(
         refused = refused or admission.refusal
     if not access.delivery.classified:
         return True
-    left.out(refused or Reason(Code.CONTENT_UNKNOWN, LayerId.DELIVERY))
+    left.out(Code.CONTENT_UNKNOWN if refused is None else refused.code)
     return False

@@ -16,17 +16,13 @@ from stanch.content.knowledge_pieces import MOST_TEXT
 from stanch.content.knowledge_provenance import KnownChunks, KnownDocuments, chunk_source, document_source
 from stanch.content.knowledge_shown import (
     BrokenItem,
-    Cursor,
     DocumentId,
-    Left,
-    Limit,
     Tags,
-    Withheld,
     broken_shown,
 )
 from stanch.content.knowledge_words import spans, words_of
+from stanch.content.left_out import Cursor, LeavesOut, Left, Limit
 from stanch.delivery.admit import Admission, ContentRefused, Window, admit_content, redact_before_cutting
-from stanch.delivery.gates import refusal
 from stanch.delivery.operation import Asked, ContentDelivery, Given, operation
 from stanch.delivery.source import Derived
 from stanch.storage.content_knowledge_chunks import BEST, MOST_WORDS
@@ -59,7 +55,7 @@ class ChunkShown(Given):
     stop: int
 
 
-class ChunksPage(Withheld):
+class ChunksPage(LeavesOut):
     """A page of chunks."""
 
     items: tuple[ChunkShown | BrokenItem, ...]
@@ -80,7 +76,7 @@ def list_chunks(access: Access, asked: ListChunks) -> ChunksPage:
             items.append(broken_shown(one))
         elif (text := shown.get(one.id)) is not None:
             items.append(_shown(one, text))
-    return ChunksPage(items=tuple(items), total=page.total, next=page.next, withheld=left.count, reasons=left.reasons)
+    return ChunksPage(items=tuple(items), total=page.total, next=page.next, **left.told)
 
 
 class SearchKnowledge(Asked):
@@ -105,7 +101,7 @@ class FoundShown(ChunkShown):
     title: str | None
 
 
-class FoundPage(Withheld):
+class FoundPage(LeavesOut):
     """A page of what was found, the best first. `total` counts what this caller could read."""
 
     items: tuple[FoundShown | BrokenItem, ...]
@@ -135,7 +131,7 @@ def search_knowledge(access: Access, asked: SearchKnowledge) -> FoundPage:
             fields = _shown(one.chunk, text).model_dump()
             title = titles.get(one.chunk.document_id)
             items.append(FoundShown(**fields, score=one.score / BEST, title=title))
-    return FoundPage(items=tuple(items), total=page.total, next=page.next, withheld=left.count, reasons=left.reasons)
+    return FoundPage(items=tuple(items), total=page.total, next=page.next, **left.told)
 
 
 class _Cutting:
@@ -160,7 +156,7 @@ class _Cutting:
 
     def _cut(self, chunk: ChunkRecord, admission: Admission) -> str | None:
         if admission.refusal is not None:
-            self._left.out(admission.refusal)
+            self._left.out(admission.refusal.code)
             return None
         window = self._windows.get(chunk.id, Window())
         if not self._access.delivery.classified:
@@ -172,10 +168,10 @@ class _Cutting:
             whole = before + chunk.text + behind
             return redact_before_cutting(self._access.delivery, whole, Window(at + window.start, end))
         except ContentRefused as why:
-            self._left.out(why.reason)
+            self._left.out(why.reason.code)
         except StoreUnreadable:
             # WHY withheld: what stands around the chunk cannot be read, so a part of a secret could go out with it.
-            self._left.out(refusal(admission.source, Code.CONTENT_UNKNOWN))
+            self._left.out(Code.CONTENT_UNKNOWN)
         return None
 
     def _surroundings(self, chunk: ChunkRecord) -> tuple[str, str]:

@@ -13,16 +13,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from stanch.content.access import Access
+from stanch.content.left_out import Cursor, LeavesOut, Left, Limit
 from stanch.content.table_cells import BadCell, given, text_of
 from stanch.content.table_known import Rows, known_of_row
 from stanch.content.table_rows import page_shown
 from stanch.content.tables_shown import (
     ColumnName,
     ColumnShown,
-    Cursor,
-    Left,
-    Limit,
-    PageOf,
     RowsShown,
     TableName,
     found_table,
@@ -116,7 +113,7 @@ class FoundCell(Given):
     value: str | None
 
 
-class FoundShown(PageOf):
+class FoundShown(LeavesOut):
     """A page of places. `total` counts rows; a row may have several places. `withheld` counts rows without values."""
 
     table: str

@@ -12,13 +12,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from stanch.content.access import Access
+from stanch.content.left_out import Cursor, Left, Limit
 from stanch.content.table_cells import BadCell, given, texts_in
 from stanch.content.table_known import Rows, kept_of_row, known_of_cells, known_of_row
 from stanch.content.tables_shown import (
     ColumnShown,
-    Cursor,
-    Left,
-    Limit,
     RowId,
     RowShown,
     RowsShown,

@@ -14,12 +14,10 @@ from typing import Annotated
 from pydantic import Field
 
 from stanch.content.access import Access, known_of
+from stanch.content.left_out import Cursor, Left, Limit
 from stanch.content.table_known import digest_of, place_of_table, table_source
 from stanch.content.tables_shown import (
     ColumnName,
-    Cursor,
-    Left,
-    Limit,
     RowId,
     TableName,
     TableShown,

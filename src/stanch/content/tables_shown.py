@@ -5,7 +5,6 @@ Settles shapes, and under which names columns are shown. Does not settle what is
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any
@@ -13,8 +12,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from stanch.content.access import Access
+from stanch.content.left_out import LeavesOut, Left
 from stanch.content.table_known import Rows, table_source
-from stanch.delivery.admit import Admission, Window, admit_content, redact_before_cutting
+from stanch.delivery.admit import Window, admit_content, redact_before_cutting
 from stanch.delivery.operation import Given
 from stanch.secrets.budget import Withheld
 from stanch.values.fault import BadFields
@@ -23,8 +23,6 @@ from stanch.values.tables import LONGEST_NAME, BrokenCells, ColumnType, RowRecor
 
 TableName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, description="A table, by its name or its id.")]
 RowId = Annotated[int, Field(ge=1, lt=1 << 63, description="A row, by its id.")]
-Limit = Annotated[int, Field(ge=1, le=500, description="How many items a page holds at most.")]
-Cursor = Annotated[str | None, Field(max_length=4096, description="The `next` of the page before.")]
 ColumnName = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 
 
@@ -62,14 +60,7 @@ class BrokenShown(Given):
     problem: str
 
 
-class PageOf(Given):
-    """What a page leaves out: `withheld` counts it, `reasons` say why, by their codes. `total` counts it too."""
-
-    withheld: int = 0
-    reasons: dict[str, int] = Field(default_factory=dict)
-
-
-class TablesPage(PageOf):
+class TablesPage(LeavesOut):
     """A page of tables."""
 
     items: tuple[TableShown, ...]
@@ -77,7 +68,7 @@ class TablesPage(PageOf):
     next: str | None
 
 
-class RowsShown(PageOf):
+class RowsShown(LeavesOut):
     """A page of rows."""
 
     table: str
@@ -86,31 +77,6 @@ class RowsShown(PageOf):
     broken: tuple[BrokenShown, ...] = ()
     total: int
     next: str | None
-
-
-class Left:
-    """Counts what is left out."""
-
-    def __init__(self) -> None:
-        self._codes: Counter[str] = Counter()
-
-    def out(self, code: Code) -> None:
-        """Counts one."""
-        self._codes[code.value] += 1
-
-    def admitted(self, admissions: Iterable[Admission]) -> list[bool]:
-        """True for each that is admitted; the others are counted."""
-        found = []
-        for one in admissions:
-            if one.refusal is not None:
-                self.out(one.refusal.code)
-            found.append(one.admitted)
-        return found
-
-    @property
-    def told(self) -> dict[str, Any]:
-        """The fields of a `PageOf`."""
-        return {"withheld": sum(self._codes.values()), "reasons": dict(sorted(self._codes.items()))}
 
 
 def found_table(access: Access, named: str) -> TableRecord:

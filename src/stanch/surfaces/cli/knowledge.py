@@ -15,18 +15,12 @@ import typer
 from stanch.explain import visible
 from stanch.surfaces.cli import knowledge_changing, terminal
 from stanch.surfaces.cli.client import DataOption, TokenOption, UrlOption
+from stanch.surfaces.cli.content_asked import PAGE, CursorOption, LimitOption, said
 from stanch.surfaces.cli.content_client import SessionOption, content_client
 from stanch.surfaces.cli.knowledge_changing import IdArgument, TagOption, document_line
 from stanch.surfaces.cli.question import JsonOption
 
 DOCUMENTS = "/api/knowledge/documents"
-LimitOption = Annotated[
-    int, typer.Option("--limit", metavar="N", min=1, max=500, help="How many items a page holds at most.")
-]
-CursorOption = Annotated[
-    str | None, typer.Option("--cursor", metavar="NEXT", help="The `next` of the page before.", show_default=False)
-]
-PAGE = 50
 FOUND = 20
 
 
@@ -176,11 +170,6 @@ def tags(  # noqa: PLR0917 - typer calls it by name
         query={"limit": limit, "cursor": cursor},
     )
     show(page, as_json, lambda one: f"{one['count']:>6}  {visible(one['tag'])}")
-
-
-def said(**arguments: Any) -> dict[str, Any]:
-    """The arguments that are no defaults: those are what a person is asked about."""
-    return {name: value for name, value in arguments.items() if value not in (None, [])}
 
 
 def show(page: Any, as_json: bool, line: Any) -> None:

@@ -17,6 +17,7 @@ import typer
 from stanch.explain import visible
 from stanch.surfaces.cli import runs_files, terminal, tools
 from stanch.surfaces.cli.client import DataOption, TokenOption, UrlOption
+from stanch.surfaces.cli.content_asked import PAGE, CursorOption, said
 from stanch.surfaces.cli.content_client import ContentClient, SessionOption, content_client
 from stanch.surfaces.cli.question import JsonOption
 from stanch.surfaces.cli.runs_progress import steps_shown
@@ -24,13 +25,9 @@ from stanch.values.fault import BadInput
 
 EXIT_WAITS, EXIT_FAILED = 10, 1
 MOST_BYTES = 1 << 20
-PAGE = 50
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run.")]
 LimitOption = Annotated[
     int, typer.Option("--limit", metavar="N", min=1, max=200, help="How many items a page holds at most.")
-]
-CursorOption = Annotated[
-    str | None, typer.Option("--cursor", metavar="NEXT", help="The `next` of the page before.", show_default=False)
 ]
 Base64Option = Annotated[
     bool, typer.Option("--base64", help="Put the files that outputs and results name into them, as base64.")
@@ -192,11 +189,6 @@ def resume(  # noqa: PLR0917 - typer calls it by name
 def place(run: str) -> str:
     """The address of a run."""
     return f"/api/runs/{quote(run, safe='')}"
-
-
-def said(**given: Any) -> dict[str, Any]:
-    """What was given, without what was not."""
-    return {name: value for name, value in given.items() if value is not None}
 
 
 def show(found: dict[str, Any], as_json: bool) -> None:

@@ -15,23 +15,19 @@ import typer
 from stanch.explain import visible
 from stanch.surfaces.cli import terminal
 from stanch.surfaces.cli.client import DataOption, TokenOption, UrlOption
+from stanch.surfaces.cli.content_asked import PAGE, CursorOption, LimitOption, said
 from stanch.surfaces.cli.content_client import SessionOption, content_client
 from stanch.surfaces.cli.question import JsonOption
 from stanch.values.fault import BadInput
 
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run.")]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of a file of the run.")]
-PAGE = 50
 
 
 def list_files(  # noqa: PLR0917 - typer calls it by name
     run: RunArgument,
-    limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=1, max=500, help="How many items a page holds at most.")
-    ] = PAGE,
-    cursor: Annotated[
-        str | None, typer.Option("--cursor", metavar="NEXT", help="The `next` of the page before.")
-    ] = None,
+    limit: LimitOption = PAGE,
+    cursor: CursorOption = None,
     url: UrlOption = None,
     token: TokenOption = None,
     data: DataOption = None,
@@ -39,7 +35,7 @@ def list_files(  # noqa: PLR0917 - typer calls it by name
     as_json: JsonOption = False,
 ) -> None:
     """List the files of a run."""
-    asked = {"run": run} | ({} if limit == PAGE else {"limit": limit}) | ({} if cursor is None else {"cursor": cursor})
+    asked = said(run=run, limit=None if limit == PAGE else limit, cursor=cursor)
     page = content_client(url, token, data, session).json(
         "GET",
         f"/api/runs/{quote(run, safe='')}/files",

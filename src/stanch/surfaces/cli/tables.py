@@ -13,13 +13,11 @@ import typer
 from stanch.explain import visible
 from stanch.surfaces.cli import tables_changing, tables_moving, terminal
 from stanch.surfaces.cli.client import DataOption, TokenOption, UrlOption
+from stanch.surfaces.cli.content_asked import PAGE, CursorOption, LimitOption
 from stanch.surfaces.cli.content_client import SessionOption, content_client
 from stanch.surfaces.cli.question import JsonOption
 from stanch.surfaces.cli.tables_asked import (
-    PAGE,
     TABLES,
-    CursorOption,
-    LimitOption,
     RowsArgument,
     TableArgument,
     beside,

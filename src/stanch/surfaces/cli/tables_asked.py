@@ -19,16 +19,9 @@ from stanch.values.fault import BadInput
 from stanch.values.tables import ColumnType, Figure
 
 TABLES = "/api/tables"
-PAGE = 50
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="The table, by its name or its id.")]
 RowsArgument = Annotated[
     list[int] | None, typer.Argument(metavar="ROW", help="Rows, by their ids.", show_default=False)
-]
-LimitOption = Annotated[
-    int, typer.Option("--limit", metavar="N", min=1, max=500, help="How many items a page holds at most.")
-]
-CursorOption = Annotated[
-    str | None, typer.Option("--cursor", metavar="NEXT", help="The `next` of the page before.", show_default=False)
 ]
 _WORDED = re.compile(r"(?P<column>.+?)\s+(?P<how>contains|in|is null|is not null)(?:\s+(?P<value>.+))?\Z", re.DOTALL)
 _SIGNED = re.compile(r"(?P<column>.+?)\s*(?P<how>!=|<=|>=|=|<|>)\s*(?P<value>.*)\Z", re.DOTALL)

@@ -129,11 +129,11 @@ Asks = Annotated[Answering, Depends(_answering)]
 
 def streamed(stream: Stream, *, attached: bool = True) -> StreamingResponse:
     """The answer that sends a stream."""
-    kind = "attachment" if attached else "inline"
+    shown = "attachment" if attached else "inline"
     name = "".join(
         letter if letter.isascii() and letter.isprintable() and letter not in '"\\' else "_" for letter in stream.name
     )
-    headers = {"Content-Disposition": f"{kind}; filename=\"{name}\"; filename*=UTF-8''{quote(stream.name, safe='')}"}
+    headers = {"Content-Disposition": f"{shown}; filename=\"{name}\"; filename*=UTF-8''{quote(stream.name, safe='')}"}
     if stream.size is not None:
         headers["Content-Length"] = str(stream.size)
     # WHY: somebody said of a file what type it has, and no client can read an answer of a type that is none.
