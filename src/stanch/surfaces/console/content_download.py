@@ -6,16 +6,14 @@ gives (`content`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from urllib.parse import quote
-
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from stanch.content.files import GetFile, get_file
 from stanch.content.knowledge_export import ExportKnowledge, export_knowledge
 from stanch.content.run_files import get_run_file
 from stanch.content.streams import Stream
 from stanch.content.table_export import ExportTable, export_table
+from stanch.surfaces.attachment import attachment
 from stanch.surfaces.console.content_reach import Reach, made
 from stanch.surfaces.console.content_run import asked_file
 from stanch.surfaces.console.failing import Refused
@@ -27,17 +25,8 @@ def page(asked: Asked) -> Response:
     reach = Reach(asked)
     stream = _stream(reach)
     name = reach.say(stream.name).replace("\n", " ").replace("\r", " ")
-    plain = "".join(
-        letter if letter.isascii() and letter.isprintable() and letter not in '"\\' else "_" for letter in name
-    )
     # WHY no other type: whatever the bytes are, no browser opens them as a page of this server.
-    headers = {
-        **HEADERS,
-        "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{_quoted(name)}",
-    }
-    if stream.size is not None:
-        headers["Content-Length"] = str(stream.size)
-    return StreamingResponse(_blocks(stream), media_type="application/octet-stream", headers=headers)
+    return attachment(stream, name, "application/octet-stream", HEADERS)
 
 
 def _stream(reach: Reach) -> Stream:
@@ -52,11 +41,3 @@ def _stream(reach: Reach) -> Stream:
             return reach.asks(export_table, made(ExportTable, table=reach.get("id")))
         case _:
             raise Refused(404, "There is nothing at this address.")
-
-
-def _blocks(stream: Stream) -> Iterator[bytes]:
-    yield from stream.chunks
-
-
-def _quoted(name: str) -> str:
-    return quote(name.encode("utf-8", "replace"), safe="")

@@ -104,10 +104,6 @@ class Reach:
         """Words about an item, without a value of the vault."""
         return str(self._tell("" if words is None else str(words)))
 
-    def say_json(self, value: Any) -> Any:
-        """The same of JSON."""
-        return self._tell(value)
-
     def get(self, name: str, otherwise: str = "") -> str:
         """A field of the address, also where it is hidden in it. Raises `Refused`."""
         hidden = self.asked.get(f"{name}{HIDDEN}")

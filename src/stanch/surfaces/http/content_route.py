@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import ExitStack
 from typing import Annotated, Any, TypeVar
-from urllib.parse import quote
 
 from fastapi import Depends, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
@@ -25,6 +24,7 @@ from stanch.app.tokens import Caller
 from stanch.content.access import Access
 from stanch.content.streams import Stream
 from stanch.delivery.operation import ContentDelivery, ContentDeliveryUnaccounted, Operation
+from stanch.surfaces.attachment import attachment
 from stanch.surfaces.http.access import SURFACE
 from stanch.surfaces.http.fields import problems_of
 from stanch.surfaces.http.problems import unprocessable
@@ -127,22 +127,11 @@ async def _answering(request: Request) -> Answering:
 Asks = Annotated[Answering, Depends(_answering)]
 
 
-def streamed(stream: Stream, *, attached: bool = True) -> StreamingResponse:
-    """The answer that sends a stream."""
-    shown = "attachment" if attached else "inline"
-    name = "".join(
-        letter if letter.isascii() and letter.isprintable() and letter not in '"\\' else "_" for letter in stream.name
-    )
-    headers = {"Content-Disposition": f"{shown}; filename=\"{name}\"; filename*=UTF-8''{quote(stream.name, safe='')}"}
-    if stream.size is not None:
-        headers["Content-Length"] = str(stream.size)
+def streamed(stream: Stream) -> StreamingResponse:
+    """The answer that sends a stream, to be kept and never shown as a page."""
     # WHY: somebody said of a file what type it has, and no client can read an answer of a type that is none.
     kind = stream.media_type if _TYPE.fullmatch(stream.media_type) else "application/octet-stream"
-    return StreamingResponse(_blocks(stream), media_type=kind, headers=headers)
-
-
-def _blocks(stream: Stream) -> Iterator[bytes]:
-    yield from stream.chunks
+    return attachment(stream, stream.name, kind)
 
 
 def as_json(given: BaseModel | Any, status: int = 200) -> JSONResponse:
