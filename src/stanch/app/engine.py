@@ -234,10 +234,8 @@ class Session:
         bypasses: Sequence[Bypass] = (),
     ) -> Decision:
         """What `check` says, of a call that nobody makes: it leaves no audit line, and counts as nothing written."""
-        policy = self.engine.fresh_policy()
-        if policy is not self._policy:
-            self._rebind(policy)
-        base = self._base if cwd is None else self._moved(cwd)
+        self.layers_now()
+        base = self.base(cwd)
         call = self._judged(ToolCall(tool, arguments, call_id), base, self._matters, self.written.has)
         tracing = Tracing() if trace else None
         call, standing = drive(
@@ -252,6 +250,17 @@ class Session:
         answers = relax(call, standing, self.context, held, now)
         steps = () if tracing is None else tracing.steps(answers if answers is not standing else ())
         return decide(call, answers, self._version, steps)
+
+    def layers_now(self) -> tuple[Layer, ...]:
+        """The session's layers, those of the policy as it is now."""
+        policy = self.engine.fresh_policy()
+        if policy is not self._policy:
+            self._rebind(policy)
+        return self.layers
+
+    def base(self, cwd: str | None = None) -> str:
+        """Where relative paths start, for a call that names this directory, or none. Raises `BadCall`."""
+        return self._base if cwd is None else self._moved(cwd)
 
     @property
     def seen(self) -> Sequence[Seen]:

@@ -24,11 +24,11 @@ def ask_within(layer: Layer, call: JudgedCall, seconds: float) -> LayerAnswer:
     A layer that hangs keeps its thread, which does not keep the process alive.
     """
     said: list[LayerAnswer] = []
-    shown = _shown(call)
+    copied = shown(call)
 
     def ask() -> None:
         try:
-            said.append(layer.ask(shown))
+            said.append(layer.ask(copied))
         except BaseException:  # whatever it raises is no answer, and must not end more than its own thread
             said.append(THREW)
 
@@ -38,7 +38,7 @@ def ask_within(layer: Layer, call: JudgedCall, seconds: float) -> LayerAnswer:
     return said[0] if said else Failed(f"it took longer than {seconds:g} s")
 
 
-def _shown(call: JudgedCall) -> JudgedCall:
+def shown(call: JudgedCall) -> JudgedCall:
     """The call with arguments that cannot be changed for anyone else."""
     arguments: Mapping[str, object] = MappingProxyType(copy.deepcopy(dict(call.call.arguments)))
     return call._replace(call=call.call._replace(arguments=arguments))

@@ -22,7 +22,7 @@ from stanch.policy.forms import RawTarget
 from stanch.policy.known_tools import server_of, tool_named
 from stanch.policy.tools import targets_of
 from stanch.policy.undeclared import looks_like_path, strings_of
-from stanch.values.call import CallEffect, Category, EffectClass, JudgedCall, Stamp, ToolCall
+from stanch.values.call import LIVE, CallEffect, Category, EffectClass, JudgedCall, Stamp, ToolCall
 from stanch.values.fault import BadCall
 from stanch.values.reason import Code
 
@@ -77,7 +77,7 @@ class Stamper:
             if type(path) is str and path and path[0] != "~" and (tool.builtin or ".." not in path) and alone:
                 stamp = self._canonicaliser.stamp(path, base, write=write)
                 effect = _NEW(CallEffect, (cls, key, stamp, None, "", None, None, False, ()))
-                return _NEW(JudgedCall, (call, (effect,), True, tool.builtin, tool.category, server))
+                return _NEW(JudgedCall, (call, (effect,), True, tool.builtin, tool.category, server, LIVE))
         found = tool_named(name, self._tools)
         if found is None:
             return self._undeclared(call, base)

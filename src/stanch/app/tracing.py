@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from stanch.policy.layers import ORDER
+from stanch.policy.layers import ORDER, Failed
 from stanch.values.decision import Answer, LayerStep
 from stanch.values.reason import LayerId
 
@@ -22,7 +22,14 @@ class Tracing:
         self._said: list[LayerStep] = []
         self._last = time.perf_counter()
 
-    def __call__(self, layer: LayerId, said: Sequence[Answer | None], *, rewrote: bool = False) -> None:
+    def __call__(
+        self,
+        layer: LayerId,
+        said: Sequence[Answer | None],
+        *,
+        rewrote: bool = False,
+        failed: Failed | None = None,  # noqa: ARG002 - what it said already tells
+    ) -> None:
         """Takes down one layer's answer: its strongest, if any."""
         now = time.perf_counter()
         strongest = None

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from stanch.values.call import CallEffect, JudgedCall
 from stanch.values.decision import Answer, Effect
 from stanch.values.reason import Code, LayerId
+from stanch.values.verdict import Cause
 
 ORDER = tuple(layer for layer in LayerId if layer not in (LayerId.RELAXATION, LayerId.APPROVAL, LayerId.DELIVERY))
 # Layers whose every ask is mandated: neither a bypass nor a grant answers for the person.
@@ -43,9 +44,13 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """No answer: the layer threw, took too long, could not be asked. `cause` is a few words, never an error's text."""
+    """No answer: the layer threw, took too long, could not be asked. `cause` is a few words, never an error's text.
+
+    `kind` is the same out of a closed list, for whoever tells one silence from another.
+    """
 
     cause: str
+    kind: Cause = Cause.THREW
 
 
 LayerAnswer = Sequence[Answer | None] | NoObjection | Rewrite | Failed

@@ -154,6 +154,31 @@ class PersistedRules:
         return any(effect.cls is EffectClass.WRITE for effect in call.effects)
 
 
+class ProbedRules(PersistedRules):
+    """Layer 7 for a probe: a rule fits that fits its tool under either of two names.
+
+    WHY not the stricter of two answers: a rule about `read_file` is meant for whoever reads a file, and the catch-all
+    below it would refuse every probe that such a rule allows.
+    """
+
+    def __init__(self, rules: PersistedRules, also: str) -> None:
+        """`also` is the other name that the probed tool is known by."""
+        super().__init__(
+            rules.index, agent=rules.agent, source=rules.source, memory=rules.memory, missing=rules.missing
+        )
+        self._also = also
+        one = self._decide
+
+        def decide(tool: str, cls: EffectClass | None, declared: bool, key: str | None) -> int:
+            return min(one(tool, cls, declared, key), one(also, cls, declared, key))
+
+        self._decide = decide
+
+    def _place(self, call: JudgedCall, effect: CallEffect, key: str | None, *, folded: bool) -> int:
+        other = call._replace(call=call.call._replace(tool=self._also))
+        return min(super()._place(call, effect, key, folded=folded), super()._place(other, effect, key, folded=folded))
+
+
 class BrokenRules:
     """Layer 7 where the rules that a session depends on cannot be relied on: all is denied."""
 

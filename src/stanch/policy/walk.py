@@ -34,8 +34,10 @@ Standing = tuple[Answer | None, ...]
 class Record(Protocol):
     """Told of each layer that was asked and what it said for each effect; nothing at all is no objection."""
 
-    def __call__(self, layer: LayerId, said: Sequence[Answer | None], *, rewrote: bool = False) -> None:
-        """Takes down one layer's answer, or that it rewrote the arguments."""
+    def __call__(
+        self, layer: LayerId, said: Sequence[Answer | None], *, rewrote: bool = False, failed: Failed | None = None
+    ) -> None:
+        """Takes down one layer's answer, or that it rewrote the arguments, or said itself that it has none."""
 
 
 DENY_STRENGTH = 3
@@ -88,7 +90,7 @@ def walk(
                         break
             said = answers_of(reply, layer.id, count, on_failure)
             if record is not None:
-                record(layer.id, said)
+                record(layer.id, said, failed=reply if isinstance(reply, Failed) else None)
             standing = combine(standing, said) if standing else said
             if _denies(standing):
                 break

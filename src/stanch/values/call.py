@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 from stanch.values.command import Command, Weight
 from stanch.values.reason import Code
@@ -98,11 +99,43 @@ class CallEffect(NamedTuple):
     places: tuple[Stamp, ...] = ()
 
 
+class Reach(StrEnum):
+    """Whether somebody can be asked about a call. A layer that would ask a person reads this before it does."""
+
+    PERSON = "person"
+    NONE = "none"
+
+
+class Signal(Protocol):
+    """Is set once nobody waits for an answer any more. It says nothing else: not that nobody could be asked."""
+
+    def is_set(self) -> bool:
+        """True from then on."""
+
+    def wait(self, timeout: float | None = None, /) -> bool:
+        """Blocks until then, or for so many seconds; true where it is set."""
+
+
+class Manner(NamedTuple):
+    """How a call is judged: for real, or as a question that nobody can answer but the layers themselves.
+
+    `signal` is the asked layer's own, None where nobody gives one. `facts` are what the caller says of a write besides.
+    """
+
+    reach: Reach = Reach.PERSON
+    signal: Signal | None = None
+    facts: Mapping[str, Any] = MappingProxyType({})
+
+
+LIVE = Manner()
+
+
 class JudgedCall(NamedTuple):
     """A call with its effects stamped: the one object that every layer reads.
 
     `declared` is false for a tool nobody has described: it counts as all four effects (gate/effects). `builtin` is true
-    for Stanch's own tools. `server` names the MCP server of an `mcp__server__tool` name.
+    for Stanch's own tools. `server` names the MCP server of an `mcp__server__tool` name. `manner` says whether the call
+    is made or only asked about.
     """
 
     call: ToolCall
@@ -111,3 +144,4 @@ class JudgedCall(NamedTuple):
     builtin: bool = False
     category: Category | None = None
     server: str | None = None
+    manner: Manner = LIVE
