@@ -14,7 +14,7 @@ from importlib import import_module
 from bench.pool import progress
 from bench.rows import RESULTS, Row, machine, markdown_rows, mode, show
 
-SUITES = ("rules", "patterns", "gate", "shell", "benign", "http", "approval", "history", "proxy", "secrets")
+SUITES = ("rules", "patterns", "gate", "judge", "shell", "benign", "http", "approval", "history", "proxy", "secrets")
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,40 @@ def test_a_broken_policy_has_no_rules_to_show(stanch: Stanch, project: Path) -> 
     assert ended.code == 11
     assert "fits first" not in ended.out
     assert stanch("explain", *call("read_file", path="docs/a"), "--json").json["rules"] == []
+
+
+def test_the_smallest_change_is_shown_with_its_lines(stanch: Stanch, ruled: Path) -> None:
+    out = stanch("explain", *call("write_file", path="notes/a", content="x")).out
+    start = out.splitlines().index("the smallest change that would make it allow:")
+    assert out.splitlines()[start + 1] == '  add a rule of group "default": allow write_file on notes/a'
+    assert '    path = "notes/a"' in out
+    assert "the smallest change" not in stanch("explain", *call("read_file", path="docs/a")).out
+
+
+def test_another_answer_is_asked_for_by_name(stanch: Stanch, ruled: Path) -> None:
+    words = call("read_file", path="docs/a")
+    assert '    action = "deny"' in stanch("explain", *words, "--to", "deny").out
+    assert "it is allow already" in stanch("explain", *words, "--to", "allow").out
+    ended = stanch("explain", *words, "--to", "alow")
+    assert (ended.code, ended.out) == (2, "")
+    assert "did you mean 'allow'" in ended.err
+
+
+def test_recorded_calls_are_counted(stanch: Stanch, ruled: Path) -> None:
+    made = [
+        {"id": str(at), "type": "function", "function": {"name": name, "arguments": f'{{"path": "{path}"}}'}}
+        for at, (name, path) in enumerate(
+            [("read_file", "secrets/a"), ("read_file", "secrets/b"), ("read_file", "docs/a")]
+        )
+    ]
+    (ruled / "calls.json").write_text(json.dumps([{"role": "assistant", "tool_calls": made}]), "utf-8")
+    words = (*call("read_file", path="secrets/x"), "--to", "ask", "--recorded", "calls.json")
+    change = stanch("explain", *words, "--json").json["change"]
+    first = change["suggested"][0]
+    assert (first["others"], change["looked_at"]) == (2, 3)
+    assert [(one["before"], one["after"]) for one in first["first"]] == [("deny", "ask")] * 2
+    assert "mandatory" in first["warnings"][0]
+    out = stanch("explain", *words).out
+    assert "of 3 recorded calls, 2 more would be answered otherwise" in out
+    assert "deny -> ask  read_file secrets/a" in out
+    assert stanch("explain", *words[:-1], "nowhere.json").code == 2

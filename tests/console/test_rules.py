@@ -181,7 +181,14 @@ def test_the_matrix_says_what_the_first_rule_by_name_says(world: World, visitor:
     ("fields", "shown"),
     [
         ({"command": "ls docs && rm -rf data"}, ("rm -rf data", "asks a person", "Rule 6 of default")),
-        ({"tool": "read_file", "arguments": '{"path": "secrets/key"}'}, ("denied", "Rule 1 of default")),
+        (
+            {"tool": "read_file", "arguments": '{"path": "secrets/key"}'},
+            ("denied", "Rule 1 of default", "is mandatory"),
+        ),
+        (
+            {"tool": "read_file", "arguments": '{"path": "/etc/hosts"}'},
+            ("The smallest change that would allow it", "/console/rules?group=default", "path = &#34;/etc/hosts&#34;"),
+        ),
         ({"tool": "read_file", "arguments": '{"path": "notes.md"}'}, ("allowed", "read grant")),
     ],
 )

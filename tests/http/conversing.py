@@ -59,10 +59,10 @@ class Talk(World):
 
     models: ModelServer
 
-    def say(self, session: str, text: str = "go", *, wait: int = 0, status: int = 202) -> Any:
+    def say(self, session: str, text: str = "go", *, wait: int = 0, status: int = 202, **more: Any) -> Any:
         """What a person's words are answered with: a turn."""
         query = f"?wait={wait}" if wait else ""
-        return self.post(f"/api/sessions/{session}/messages{query}", {"text": text}, status)
+        return self.post(f"/api/sessions/{session}/messages{query}", {"text": text, **more}, status)
 
     def told(self, text: str = "go", **session: Any) -> str:
         """The session of an agent that was told this, and has answered."""

@@ -63,6 +63,19 @@ def test_a_person_speaks_and_the_whole_conversation_is_read(tmp_path: Path) -> N
         assert (row["actor"], row["surface"]) == ("ada", "http")
 
 
+def test_a_word_mentions_a_file_where_the_caller_says_so(tmp_path: Path) -> None:
+    with talking(tmp_path, [say("one"), say("two")]) as world:
+        session = world.session()
+        world.say(session, "see @a.txt", wait=30)
+        world.say(session, "see @a.txt", wait=30, mentions=True)
+        said = [one["parts"] for one in world.messages(session) if one["role"] == "user"]
+        assert [len(parts) for parts in said] == [1, 2]
+        assert "hello" in said[1][1]["text"]
+        refused = world.say(session, "see @/etc/passwd", status=422, mentions=True)
+        assert "@/etc/passwd" in json.dumps(refused)
+        assert len(world.messages(session)) == 4
+
+
 def test_an_answer_may_be_waited_for(tmp_path: Path, held: threading.Event) -> None:
     with talking(tmp_path, [say("one"), replace(say("two"), gate=held)]) as world:
         session = world.session()

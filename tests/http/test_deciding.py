@@ -134,3 +134,26 @@ def test_the_description_names_what_a_command_adds(world: World) -> None:
     schemas = world.get("/openapi.json")["components"]["schemas"]
     assert {"part", "command", "found"} <= set(schemas["EffectShown"]["required"])
     assert "as_command" in schemas["ContestShown"]["required"]
+
+
+def test_what_would_change_it_counts_the_stores_calls_for_those_who_may_read_them(
+    serve: Callable[[str], World],
+) -> None:
+    world = serve(
+        'version = 1\n[[groups]]\nid = "default"\n[[groups.rules]]\ntool = "@read"\npath = "a"\naction = "deny"\n'
+    )
+    one, other = (world.post("/api/sessions", {"agent_id": name}, 201)["id"] for name in ("a1", "a2"))
+    for session in (one, other):
+        call = {"tool": "read_file", "arguments": {"path": "a/other"}}
+        world.post(f"/api/sessions/{session}/calls", call, 201)
+    asked = {"session_id": one, "tool": "read_file", "arguments": {"path": "a/x"}}
+    change = world.post("/api/explain", asked)["change"]
+    assert change["looked_at"] == 2
+    first = change["suggested"][0]
+    assert (first["what"], first["others"], first["group"]) == ("add", 0, "default")
+    edit = next(one for one in change["suggested"] if one["what"] == "edit")
+    assert edit["others"] == 2
+    assert {one["tool"] for one in edit["first"]} == {"read_file"}
+    assert world.post("/api/explain", {**asked, "to": "deny"})["change"]["already"] is True
+    world.post("/api/explain", {**asked, "to": "alow"}, 422)
+    world.post("/api/check", {**asked, "to": "deny"}, 422)

@@ -34,6 +34,8 @@ MAY = {
 BODIES: dict[str, Any] = {
     "/api/check": {"tool": "read_file", "arguments": {"path": "a.txt"}},
     "/api/explain": {"tool": "read_file", "arguments": {"path": "a.txt"}},
+    "/api/judge": {"face": "attachment", "access": "read", "path": "a.txt"},
+    "/api/judge/plan": {"calls": [{"tool": "read_file", "arguments": {"path": "a.txt"}}]},
     "/api/sessions/{session_id}/calls": {"tool": "read_file", "arguments": {"path": "a.txt"}},
     "/api/sessions/{session_id}/questions": {"question": "?"},
     "/api/sessions/{session_id}/bypasses": {"secs": 0},

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,8 +17,9 @@ from typing import Any
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
+from stanch.app.case_judging import USUAL
 from stanch.app.case_places import Place
-from stanch.app.case_records import Case, Change, Conversed, History, Holds, Judge, Load, Open, Send
+from stanch.app.case_records import Case, Change, Conversed, History, Holds, Judge, Load, Open, Probed, Send
 from stanch.app.case_runner import Door, LibraryDoor
 from stanch.app.case_told import Mismatch, Told
 from stanch.app.service import Service
@@ -30,10 +32,11 @@ from stanch.values.identity import Principal, PrincipalKind
 from stanch.values.message import Message
 from stanch.values.reason import Code
 from stanch.values.records import Actor
+from stanch.values.verdict import Face
 from tests.spec import filtering
 
 EXITS = {0: "allow", 10: "ask", 11: "deny"}
-ONLY_A_PROGRAM_GIVES = ("layers", "bypass", "store", "also", "answers")
+ONLY_A_PROGRAM_GIVES = ("active", "rows", "above", "layers", "bypass", "store", "also", "answers", "organization_rules")
 
 
 class CommandLineDoor:
@@ -43,7 +46,9 @@ class CommandLineDoor:
         """True for calls and loading, in sessions that can be typed."""
         if any(isinstance(act, (History, Conversed)) for act in case.acts):
             return filtering.expresses(case)
-        acts = all(isinstance(act, (Judge, Load, Change, Holds)) for act in case.acts)
+        if any(isinstance(act, Probed) and not act.options.keys() <= {"face", "deadline_ms"} for act in case.acts):
+            return False
+        acts = all(isinstance(act, (Judge, Load, Change, Holds, Probed)) for act in case.acts)
         relative = not str(case.given.get("cwd", "/")).startswith("/")  # read against where the command is typed
         return acts and not relative and not any(key in case.given for key in ONLY_A_PROGRAM_GIVES)
 
@@ -66,6 +71,24 @@ class CommandLineDoor:
             said["effect"], reason["code"], reason["layer"], rule.get("id"), rule.get("group"), reason["subject"],
             rule.get("place"), reason["sentence"], None, done.output,
         )  # fmt: skip
+
+    def verdict(self, place: Place, act: Probed, face: Face) -> dict[str, Any] | str:
+        given: Mapping[str, Any] = place.mapped(place.case.given)
+        options = place.mapped(dict(act.options))
+        words = ["judge", "--policy", str(place.real(place.policy)), "--json", f"--{face.value}"]
+        words += ["--face", options.get("face", USUAL)]
+        for key in ("group", "agent", "source", "model", "cwd"):
+            words += [f"--{key}", given[key]] if key in given else []
+        words += ["--context", json.dumps(given["context"])] if "context" in given else []
+        words += ["--deadline-ms", str(options["deadline_ms"])] if "deadline_ms" in options else []
+        done = CliRunner().invoke(app, [*words, "--", place.mapped(act.path)], catch_exceptions=False)
+        if done.exit_code == 2:
+            assert not done.stdout
+            return done.stderr
+        (record,) = json.loads(done.stdout)
+        assert done.exit_code == {"no_objection": 0, "deny": 11}.get(record["verdict"], 10)
+        found: dict[str, Any] = record
+        return found
 
     def problems(self, place: Place) -> list[tuple[int, str, bool]]:
         done = CliRunner().invoke(app, ["policy", "check", str(place.real(place.policy)), "--json"])
@@ -108,7 +131,9 @@ class RestDoor:
         """True for calls, in sessions that can be described. What a policy file holds is asked elsewhere."""
         if any(isinstance(act, (History, Conversed)) for act in case.acts):
             return filtering.expresses(case)
-        acts = all(isinstance(act, (Judge, Change, Holds)) for act in case.acts)
+        if any(isinstance(act, Probed) and not act.options.keys() <= {"face", "deadline_ms"} for act in case.acts):
+            return False
+        acts = all(isinstance(act, (Judge, Change, Holds, Probed)) for act in case.acts)
         return acts and not any(key in case.given for key in ONLY_A_PROGRAM_GIVES)
 
     def judge(self, place: Place, act: Judge) -> Told:
@@ -127,6 +152,24 @@ class RestDoor:
             said["effect"], reason["code"], reason["layer"], rule.get("id"), rule.get("group"), reason["subject"], at,
             reason["sentence"], None, reply.text,
         )  # fmt: skip
+
+    def verdict(self, place: Place, act: Probed, face: Face) -> dict[str, Any] | str:
+        given: Mapping[str, Any] = place.mapped(place.case.given)
+        options = place.mapped(dict(act.options))
+        body = {key: given[key] for key in ("group", "agent", "source", "model", "cwd", "context") if key in given}
+        body |= {"face": options.get("face", USUAL), "access": face.value, "path": place.mapped(act.path)}
+        if "deadline_ms" in options:
+            body["deadline_at"] = int(time.time() * 1000) + options["deadline_ms"]
+        reply = asked_over_rest(place.real(place.policy), body, "/api/judge")
+        if reply.status_code != 200:
+            assert reply.status_code == 422, reply.text
+            return str(reply.json()["detail"])
+        record: dict[str, Any] = reply.json()
+        batch = asked_over_rest(
+            place.real(place.policy), {**body, "paths": [body["path"]] * 2, "path": None}, "/api/judge"
+        )
+        assert batch.json() == [record] * 2
+        return record
 
     def problems(self, place: Place) -> list[tuple[int, str, bool]]:
         raise NotImplementedError

@@ -10,18 +10,20 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stanch.app.case_files import case_paths, read_cases
 from stanch.app.case_places import Place
-from stanch.app.case_records import Case, CaseFile, Conversed, Judge, Load, Open, Send
+from stanch.app.case_records import Case, CaseFile, Conversed, Judge, Load, Open, Probed, Send
 from stanch.app.case_runner import Door, run_case
 from stanch.app.case_told import Mismatch, Told
 from stanch.tiers.dialects.ours import write_messages
 from stanch.tiers.history import Redacted
 from stanch.values.message import Message
 from stanch.values.reason import Code
+from stanch.values.verdict import Face
 from tests.spec.doors import DOORS
 
 SPEC = Path(__file__).resolve().parents[2] / "spec"
@@ -103,6 +105,12 @@ class Listening:
 
     def conversed(self, place: Place, act: Conversed) -> list[Mismatch]:
         return self.door.conversed(place, act)
+
+    def verdict(self, place: Place, act: Probed, face: Face) -> dict[str, Any] | str:
+        got = self.door.verdict(place, act, face)
+        said = "a fault" if isinstance(got, str) else {key: place.shown(str(word)) for key, word in got.items()}
+        self.heard.append(said)
+        return got
 
 
 @pytest.mark.parametrize("case", list(asked_of_all()))

@@ -24,17 +24,24 @@ from stanch.runtime.tool import Job
 from stanch.storage.store import Store
 from stanch.tiers.tier import Tiers
 from stanch.values.approval import CallRecord, CallState
-from stanch.values.call import Stamp
-from stanch.values.fault import Conflict, StoreUnreadable
+from stanch.values.call import EffectClass, JudgedCall, Stamp
+from stanch.values.fault import BadCall, Conflict, StoreUnreadable
 from stanch.values.records import Actor
 
 SURFACE = "agent"
+Guard = Callable[[str, str, Mapping[str, Any]], str | None]
+
+
+def _no_objection(session_id: str, tool: str, arguments: Mapping[str, Any]) -> None:
+    """Objects to nothing."""
 
 
 class AgentGate:
     """Judges and keeps the calls of the sessions that the runtime drives."""
 
-    def __init__(self, store: Store, live: Live, asking: Asking, calls: Calls) -> None:
+    def __init__(self, store: Store, live: Live, asking: Asking, calls: Calls, guard: Guard = _no_objection) -> None:
+        """`guard` says why a call may not even be asked for, besides what the rules say; None where it may."""
+        self._guard = guard
         self._store, self._live, self._asking, self._calls = store, live, asking, calls
 
     def hidden(self, session_id: str, tools: Iterable[str]) -> frozenset[str]:
@@ -51,6 +58,7 @@ class AgentGate:
 
     def submit(self, session_id: str, tool: str, arguments: Mapping[str, Any], tool_call_id: str) -> CallRecord:
         """The call, judged and stored."""
+        self._guarded(session_id, tool, arguments)
         by = _by(session_id)
         return self._calls.submit(session_id, tool, arguments, tool_call_id=tool_call_id, by=by).call
 
@@ -60,11 +68,19 @@ class AgentGate:
 
     def start(self, call_id: str) -> Started:
         """The call, judged again, and what to do where it is running now."""
-        session_id = self._calls.get(call_id).session_id
+        call = self._calls.get(call_id)
+        session_id = call.session_id
+        # WHY again: it may have waited, and what it would do may be another thing by now.
+        self._guarded(session_id, call.tool, call.arguments)
         submitted = self._calls.start(call_id, by=_by(session_id))
         if submitted.call.state is not CallState.RUNNING:
             return Started(submitted.call, None)
         return Started(submitted.call, self.job(submitted))
+
+    def _guarded(self, session_id: str, tool: str, arguments: Mapping[str, Any]) -> None:
+        why = self._guard(session_id, tool, arguments)
+        if why is not None:
+            raise BadCall(why)
 
     def end(self, call_id: str, move: Move) -> None:
         """Says that a running call has ended."""
@@ -108,10 +124,16 @@ class AgentGate:
             closed_below=self._closed_below,
             session_id=call.session_id,
             approved=asked,
+            writes=_written(decision.call),
         )
 
     def _closed_below(self, directory: str, /) -> tuple[tuple[str, ...], bool]:
         return closed_below(Tiers(self._live.policy).tiers.values(), directory)
+
+
+def _written(call: JudgedCall) -> tuple[str, ...]:
+    stamps = (one.stamp for one in call.effects if one.cls is EffectClass.WRITE)
+    return tuple(dict.fromkeys(stamp.path for stamp in stamps if stamp is not None and stamp.path))
 
 
 def _by(session_id: str) -> Actor:

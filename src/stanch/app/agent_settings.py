@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from stanch.app.asking import Asking
 from stanch.app.live import Live
+from stanch.app.memory_agent import memory_agent
 from stanch.policy.document import Policy
+from stanch.policy.memory_table import MEMORY_AGENT
 from stanch.policy.providers import Agent, provider_of
 from stanch.runtime.ports import Setting
 from stanch.storage.store import Store
@@ -83,6 +85,8 @@ def agent_of(policy: Policy, name: str) -> Agent:
             f"the policy file has a mistake at {policy.broken_runtime}: nobody can tell what its agents are like; "
             "stanch policy check says what is wrong there"
         )
+    if name == MEMORY_AGENT and policy.memory is not None:
+        return memory_agent(policy.memory)
     return policy.agents.get(name, Agent(name))
 
 

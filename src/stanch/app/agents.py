@@ -14,12 +14,14 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from stanch.app.agent_gate import SURFACE, AgentGate
+from stanch.app.agent_gate import SURFACE, AgentGate, Guard
 from stanch.app.agent_settings import AgentSettings
 from stanch.app.asking import Asking
 from stanch.app.calls import Calls
+from stanch.app.files_around import FilesAround
 from stanch.app.inbox import Inbox
 from stanch.app.live import Live
+from stanch.app.mentions import Mentions
 from stanch.app.messages import Messages
 from stanch.app.projecting import Projecting
 from stanch.app.refusals import refused_in
@@ -61,15 +63,28 @@ class Agents:
         messages: Messages,
         turn_log: TurnLog,
         projecting: Projecting,
+        guard: Guard,
     ) -> None:
         self._store, self._live, self._asking = store, live, asking
         self.messages, self.turn_log = messages, turn_log
-        self._gate = AgentGate(store, live, asking, calls)
+        self._gate = AgentGate(store, live, asking, calls, guard)
         self._settings = AgentSettings(store, live, asking)
         self._inbox = inbox
         self.sight, self._projecting = TierSight(store, live, projecting), projecting
-        self.subagents = Subagents(store, live, asking, sessions=sessions, messages=messages, sight=self.sight)
         self.happenings = Happenings()
+        self.surroundings = FilesAround(
+            store, live, asking, messages=messages, happenings=self.happenings, tell=projecting.told
+        )
+        self._mentions = Mentions(asking)
+        self.subagents = Subagents(
+            store,
+            live,
+            asking,
+            sessions=sessions,
+            messages=messages,
+            sight=self.sight,
+            context=self.surroundings.files.last,
+        )
         self.on_end: Callable[[TurnRecord], None] = lambda _: None
         """Called with each turn that this process has ended, in some thread."""
         self.content: Content | None = None
@@ -99,9 +114,13 @@ class Agents:
 
         threading.Thread(target=starting, name="stanch-agents", daemon=True).start()
 
-    def begin(self, session_id: str, prompt: str, *, by: Actor) -> TurnRecord:
+    def begin(
+        self, session_id: str, prompt: str, *, by: Actor, mentions: bool = False, parts: Sequence[Text] = ()
+    ) -> TurnRecord:
         """The turn in which the session's agent answers a person's words. It goes on by itself.
 
+        `parts` go along with the words. With `mentions`, so do the files that the words mention; where one of these may
+        not, nothing is said, and `BadFields` tells which and why.
         Raises `NotFound`, `Conflict` where the session has ended, has no model, or has a turn under way, `BadInput`
         for words that cannot be said, and `NotInstalled` where the agent library is missing.
         """
@@ -109,7 +128,18 @@ class Agents:
             raise BadInput(f"'text' must have 1 to {LONGEST_PROMPT:,} characters")
         turns = self._running()
         self._settings.begin(session_id)
-        return turns.begin(session_id, Message(Role.USER, (Text(prompt),)), by)
+        if mentions:
+            if self.turn_log.running(session_id) is not None:
+                raise Conflict("the session has a turn under way")
+            self.keep_context(session_id)  # WHY: they are judged in the context that the turn will have
+            parts = (*parts, *self._mentions.of(session_id, prompt))
+        turn = turns.begin(session_id, Message(Role.USER, (Text(prompt), *parts)), by)
+        self.surroundings.changed.told(session_id, parts)
+        return turn
+
+    def ready(self, session_id: str) -> None:
+        """Gives the session its agent's model where it has none yet. Raises `NotFound` and `Conflict`."""
+        self._settings.begin(session_id)
 
     def stop(self, turn_id: str, *, by: Actor) -> TurnRecord:
         """The turn, stopped, whichever process runs it. Raises `NotFound`, and `Conflict` where it has ended."""
@@ -180,6 +210,7 @@ class Agents:
             models=models,
             model_of=lambda model: models.get(model, self._live.policy.providers, os.environ),
             live=self.happenings,
+            surroundings=self.surroundings,
             tell=self._projecting.told,
         )
         for tool in (*FILE_TOOLS, EXECUTE_CMD):

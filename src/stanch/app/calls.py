@@ -57,15 +57,18 @@ class Calls:
         """
         line = self._asking.line(session_id, tool, arguments, call_id=tool_call_id, cwd=cwd)
         decision = strictest(line).decision
+        # SPEC: what a policy or a hook made of the call is what is kept, shown, and run.
+        judged = line[0].decision.call.call.arguments
         now = self._approving.now()
         call = CallRecord(
             id=f"call_{secrets.token_hex(12)}",
             session_id=session_id,
             tool_call_id=tool_call_id,
             tool=tool,
-            arguments=dict(arguments),
+            arguments=dict(judged),
             cwd=cwd,
             state=CallState.PENDING,
+            edited=_differ(judged, arguments),
             reason=reason_of(decision),
             created_at=now,
             changed_at=now,
@@ -101,12 +104,15 @@ class Calls:
             raise Conflict(self._standing(call))
         line = self._asking.line(call.session_id, call.tool, call.arguments, call_id=call.tool_call_id, cwd=call.cwd)
         decision = strictest(line).decision
-        other_arguments = arguments is not None and not same_arguments(arguments, call.arguments)
+        other_arguments = arguments is not None and _differ(arguments, call.arguments)
         if other_arguments or tool not in (None, call.tool):
             return self._refused(call, Code.CALL_CHANGED, decision, by)
         if decision.effect is Effect.DENY:
             moved = self._store.move_call(call.id, Move.REJECT, reason=reason_of(decision), expected=call, by=by)
             return Submitted(moved, decision)
+        if _differ(line[0].decision.call.call.arguments, call.arguments):
+            # WHY: a hook makes something else of the call by now than what was kept, and than what a person saw.
+            return self._refused(call, Code.CALL_CHANGED, decision, by)
         approval = None if call.request_id is None else self._store.get_approval(call.request_id)
         if approval is not None:
             changed = difference(approval.fingerprint, self._approving.fingerprint(line))
@@ -152,3 +158,7 @@ class Calls:
     @staticmethod
     def _standing(call: CallRecord) -> str:
         return f"the call {quoted(call.id)} is {call.state.value.replace('_', ' ')}, and is not to be started"
+
+
+def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return one is not other and not same_arguments(one, other)

@@ -38,8 +38,8 @@ from stanch.values.records import Actor, Broken
 START = datetime(2100, 1, 1, tzinfo=UTC)
 DOOR = "case"
 AGENT = Actor("agent", DOOR)
-SESSION_KEYS = ("agent", "source", "context", "model", "approver", "parent")
-UNUSED = ("group", "cwd", "also", "answers", "layers", "bypass", "store")
+SESSION_KEYS = ("agent", "source", "context", "model", "approver", "parent", "skills", "narrowing")
+UNUSED = ("group", "cwd", "also", "answers", "layers", "bypass", "store", "active", "rows", "above")
 MOST_LISTED = 200
 
 
@@ -114,6 +114,8 @@ class _World:
                     principal=hands_of(Principal(PrincipalKind.USER, "ada")),
                     parent_id=self._session(row["parent"]) if "parent" in row else None,
                     approver=row.get("approver"),
+                    skills=row.get("skills", ()),
+                    narrowing=row.get("narrowing", ()),
                     by=Actor("ada", DOOR),
                     **({"context": _context(row["context"])} if "context" in row else {}),
                 ).id

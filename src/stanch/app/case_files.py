@@ -13,6 +13,8 @@ from typing import Any
 
 from stanch.app.case_admissions import read_admission
 from stanch.app.case_conversations import read_conversation
+from stanch.app.case_flips import read_flips
+from stanch.app.case_probes import read_probe
 from stanch.app.case_records import Act, Because, Calls, Case, CaseFile, Change, Expected, Holds, Judge, Load, Open
 from stanch.app.case_secrets import read_projection, read_secrets
 from stanch.app.case_sends import read_history
@@ -26,16 +28,20 @@ from stanch.values.identity import Source
 from stanch.values.reason import Code, LayerId
 
 POLICY_KEYS = ("policy", "rules", "groups")
-TABLE_KEYS = ("tools", "sessions", "organization", "on_layer_failure", "workspace", "approvals", "models", "tiers")
+TABLE_KEYS = (
+    "tools", "sessions", "organization", "on_layer_failure", "workspace", "approvals", "models", "tiers", "skills",
+    "narrowing", "caller_policy", "hooks",
+)  # fmt: skip
 SESSION_KEYS = (
-    "context", "agent", "source", "group", "cwd", "model", "also", "answers", "layers", "bypass", "store",
-    "open_sessions",
+    "context", "agent", "source", "group", "cwd", "model", "also", "answers", "layers", "bypass", "store", "active",
+    "rows", "above",
+    "open_sessions", "organization_rules",
 )  # fmt: skip
 TREE_KEYS = ("files", "dirs", "many", "symlinks", "hardlinks")
 GIVEN_KEYS = (*POLICY_KEYS, *TABLE_KEYS, *SESSION_KEYS, *TREE_KEYS, "secrets")
 MOST_FILES = 100_000
 CHANGE_KEYS = (*TREE_KEYS, "remove")
-EXPECT_KEYS = ("expect", "because", "about", "at", "says", "hides", "mandated", "fault")
+EXPECT_KEYS = ("expect", "because", "about", "at", "says", "hides", "mandated", "fault", "flips")
 FILE_KEYS = ("spec", "title", "source", "why", "given", "cases")
 CASE_KEYS = (
     "it",
@@ -51,10 +57,26 @@ CASE_KEYS = (
     "projection",
     "admission",
     "vault",
+    "probe",
+    "read",
+    "write",
+    "goes_on",
     "proves",
     *EXPECT_KEYS,
 )
-KINDS = ("call", "grant", "load", "steps", "calls", "conversation", "history", "projection", "admission", "vault")
+KINDS = (
+    "call",
+    "grant",
+    "load",
+    "steps",
+    "calls",
+    "conversation",
+    "history",
+    "projection",
+    "admission",
+    "vault",
+    "probe",
+)
 _BECAUSE = re.compile(
     r"rule (?P<rule>\d+)(?: of (?P<group>.+))?|layer (?P<layer>\w+)|(?P<code>\w+)(?: by (?P<by>\w+))?"
 )
@@ -169,7 +191,7 @@ class _Reader(Reading):
     def judged(self, row: Table, key: str) -> Judge:
         call = self.take(row, key, dict, "a table with 'tool' and 'args'")
         self.known(call, ("tool", "args"), f"'{key}'")
-        return Judge(self.text(call, "tool"), call.get("args", {}), self.expected(row))
+        return Judge(self.text(call, "tool"), call.get("args", {}), self.expected(row), read_flips(self, row))
 
     def _grant(self, row: Table) -> Iterator[Act]:
         """A grant and what it covers: a write (or a read) for each path, under rules that ask about everything."""
@@ -239,6 +261,9 @@ class _Reader(Reading):
 
     def _admission(self, row: Table) -> Iterator[Act]:
         yield read_admission(self, self.take(row, "admission", Table, "a table", Table(row.line)))
+
+    def _probe(self, row: Table) -> Iterator[Act]:
+        yield read_probe(self, row)
 
     def _vault(self, row: Table) -> Iterator[Act]:
         yield read_vault(self, self.tables(row, "vault"))

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stanch.app.engine import Engine
 from stanch.gate.relax import Bypass
 from stanch.policy import shapes
-from stanch.policy.building import context_of, grant_problems
+from stanch.policy.context_tables import context_of, grant_problems
 from stanch.policy.layers import NO_OBJECTION, LayerAnswer, Rewrite
 from stanch.tiers.answers import Answers, Given
 from stanch.values.call import Category, EffectClass, JudgedCall
@@ -20,6 +21,9 @@ from stanch.values.fault import BadContext, BadInput
 from stanch.values.reason import Code, LayerId
 
 _EFFECTS = {effect.value: effect for effect in Effect}
+_SEATS = {"no approver": Code.NO_APPROVER, "expired": Code.APPROVAL_EXPIRED, "cancelled": Code.CANCELLED}
+_ODD = {"call unreadable": Code.CALL_UNREADABLE, "store unreadable": Code.STORE_UNREADABLE}
+_HANGS = 30.0
 _NONSENSE: dict[str, Any] = {"yes": True, "null": None, "too few": [None], "too many": [None] * 99, "text": "allow"}
 
 
@@ -41,6 +45,12 @@ class SaysAlways:
         if self.says in _EFFECTS:
             code = Code.RULE
             return [Answer(_EFFECTS[self.says], code, self.id, mandated=self.mandated)] * len(call.effects)
+        if self.says in _SEATS:
+            return [Answer(Effect.DENY, _SEATS[self.says], self.id)] * len(call.effects)
+        if self.says in _ODD:
+            return [Answer(Effect.ASK, _ODD[self.says], self.id)] * len(call.effects)
+        if self.says == "hangs" and call.manner.signal is not None:
+            call.manner.signal.wait(_HANGS)
         if self.says == "throws":
             raise RuntimeError("a layer of a case throws")
         if self.says == "another layer's answer":
@@ -61,7 +71,7 @@ def layer_of(row: Mapping[str, Any]) -> SaysAlways:
     fields = {key: value for key, value in row.items() if key != "layer"}
     if unknown := sorted(fields.keys() - {"says", "mandated", "rewrite", "always"}):
         raise BadInput(f"unknown key '{unknown[0]}' in a layer of a case")
-    words = {*_EFFECTS, *_NONSENSE, "nothing", "throws", "another layer's answer"}
+    words = {*_EFFECTS, *_NONSENSE, *_SEATS, *_ODD, "nothing", "throws", "hangs", "another layer's answer"}
     if row.get("says", "nothing") not in words:
         raise BadInput(f"a layer of a case says one of {', '.join(sorted(words))}, not '{row['says']}'")
     return SaysAlways(name, **fields)
@@ -88,3 +98,20 @@ def read_context(row: Any) -> Any:
     for _, message in wrong:
         raise BadContext(message)
     return context_of(row)
+
+
+def standing(engine: Engine, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a case gives a session of skills that are `active` and `rows` that narrow it, and the sessions `above` it.
+
+    Those are listed from the highest, each with `agent`, `context`, `active` and `rows`.
+    """
+    found: dict[str, Any] = {"skills": given.get("active", ()), "narrowing": given.get("rows", ())}
+    for row in given.get("above", ()):
+        found["under"] = engine.session(
+            context=None if row.get("context") is None else read_context(row["context"]),
+            agent=row.get("agent"),
+            skills=row.get("active", ()),
+            narrowing=row.get("rows", ()),
+            under=found.get("under"),
+        )
+    return found

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stanch.values.message import Message
+from stanch.values.verdict import Face
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Judge:
     tool: str
     args: Mapping[str, Any]
     expected: Expected
+    flips: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,31 @@ class Vaulting:
     steps: tuple[VaultStep, ...]
 
 
-Act = Judge | Load | Change | Open | Holds | Calls | Conversed | History | Projection | Admitting | Vaulting
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the judge must say: keys of the verdict's record, words of its sentence, and words that stand nowhere."""
+
+    record: Mapping[str, str]
+    says: tuple[str, ...] = ()
+    hides: tuple[str, ...] = ()
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """A file that nobody has asked for, and what the judge must say of it on each face (see `app.case_judging`).
+
+    `goes_on` are the words of those whom its answer must not stop, of all who ask; None where the case does not say.
+    """
+
+    path: str
+    options: Mapping[str, Any]
+    wanted: Mapping[Face, Judged]
+    line: int
+    goes_on: frozenset[str] | None = None
+
+
+Act = Judge | Load | Change | Open | Holds | Calls | Conversed | History | Projection | Admitting | Vaulting | Probed
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from stanch.app import case_admission, case_calls, case_history, case_projection, case_tags, case_vault, loading
+from stanch.app import (
+    case_admission,
+    case_calls,
+    case_flipping,
+    case_history,
+    case_judging,
+    case_projection,
+    case_tags,
+    case_vault,
+    loading,
+)
 from stanch.app.asking import Kin
-from stanch.app.case_layers import answers_of, bypass_of, layer_of, read_context
+from stanch.app.case_layers import answers_of, bypass_of, layer_of, read_context, standing
+from stanch.app.case_organization import organization_of
 from stanch.app.case_places import Place, home_of
 from stanch.app.case_records import (
     Admitting,
@@ -29,6 +40,7 @@ from stanch.app.case_records import (
     Judge,
     Load,
     Open,
+    Probed,
     Projection,
     Send,
     Vaulting,
@@ -47,6 +59,7 @@ from stanch.values.fault import BadCall, BadInput, Fault
 from stanch.values.identity import Source
 from stanch.values.message import Message
 from stanch.values.reason import Code
+from stanch.values.verdict import Face
 
 
 class Door(Protocol):
@@ -73,6 +86,9 @@ class Door(Protocol):
     def conversed(self, place: Place, act: Conversed) -> list[Mismatch]:
         """Everything that came of another program's conversation otherwise than the case says."""
 
+    def verdict(self, place: Place, act: Probed, face: Face) -> dict[str, Any] | str:
+        """The record of the judge's verdict on a probe, or the words of the fault that it ends with."""
+
 
 def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
     """Everything that came out of the case otherwise than it says; an empty list where it holds. `folder` is empty."""
@@ -83,6 +99,8 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
             match act:
                 case Judge():
                     found += held(place, act.expected, door.judge(place, act), f"{act.tool} {_arguments(act.args)}: ")
+                    if act.flips is not None:
+                        found += case_flipping.played(place, act, LibraryDoor().session(place))
                 case Load():
                     found += _loaded(act, door.problems(place), place)
                     found += _linted(act, door.findings(place) if act.findings else [], place)
@@ -106,6 +124,8 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
                     found += case_projection.played(case, act)
                 case Vaulting():
                     found += case_vault.played(case, act)
+                case Probed():
+                    found += case_judging.played(place, act, door.verdict)
                 case Admitting():
                     found += case_admission.played(case, act, lambda: LibraryDoor().may_read(place))
     return found
@@ -178,6 +198,10 @@ class LibraryDoor:
             return replace(told(decision), sentence="with a trace the answer is another", code=None)
         return told(traced)
 
+    def session(self, place: Place) -> Session:
+        """The session as the case gives it."""
+        return self._session(place, self._standing_in(place))
+
     def problems(self, place: Place) -> list[tuple[int, str, bool]]:
         """What loading the policy found."""
         return [(one.line, one.message, one.warning) for one in self._engine(place).policy.problems]
@@ -205,6 +229,14 @@ class LibraryDoor:
         """What was read, tagged and written."""
         return case_tags.played(act)
 
+    def verdict(self, place: Place, act: Probed, face: Face) -> dict[str, Any] | str:
+        """What the judge of a session as the case gives it says, alone and in a batch."""
+        try:
+            session = self._session(place, self._standing_in(place))
+        except (Fault, ValueError) as fault:
+            return str(fault)
+        return case_judging.verdict_of(place, session, act, face)
+
     def may_read(self, place: Place) -> MayRead:
         """What the rules and tiers of the case say of items below its workspace."""
         session = self._session(place, self._standing_in(place))
@@ -228,10 +260,14 @@ class LibraryDoor:
             layers = [layer_of(row) for row in given.get("layers", ())]
             bypasses = [bypass_of(row) for row in given.get("bypass", ())]
             answers = answers_of(given.get("answers", ()))
+            organization = organization_of(given["organization_rules"]) if "organization_rules" in given else None
         except (BadInput, KeyError, ValueError, TypeError, AttributeError) as why:
             said = f"'{why.args[0]}' is missing" if isinstance(why, KeyError) else str(why)
             raise place.wrong(said) from None
-        return {"layers": layers, "bypasses": bypasses, "also": given.get("also", ()), "answers": answers}
+        also = given.get("also", ())
+        return {
+            "layers": layers, "bypasses": bypasses, "also": also, "answers": answers, "organization": organization,
+        }  # fmt: skip
 
     def _session(self, place: Place, standing_in: Mapping[str, Any]) -> Session:
         given = place.mapped(place.case.given)
@@ -241,4 +277,5 @@ class LibraryDoor:
             given["source"] = Source(given["source"])
         named = {name: given[name] for name in ("context", "agent", "source", "group", "cwd", "model") if name in given}
         named["unreadable"] = (given.get("store") or {}).get("session")
-        return self._engine(place).session(**named, **standing_in)
+        engine = self._engine(place)
+        return engine.session(**named, **standing_in, **standing(engine, given))

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 from pydantic import BaseModel
 
+from stanch.app.approval_words import said
 from stanch.app.asking import Asking
 from stanch.app.calls import Calls
 from stanch.app.content_secrets import ContentSecrets
@@ -167,6 +168,9 @@ class Content:
             answered = self._asking.stored(session_id, tool, arguments)
             if answered.decision.effect is not Effect.ALLOW:
                 raise _refused(answered.decision)
+            if not same_arguments(answered.decision.call.call.arguments, arguments):
+                # WHY: the operation runs with what it was asked for, and that is not what was judged.
+                raise CallRefused(said(Code.CALL_CHANGED, answered.decision), asks=False)
             yield
             return
         call = self._calls.get(call_id)

@@ -15,7 +15,8 @@ from stanch.values.decision import Effect
 from stanch.values.fault import BadCall
 
 
-def _no_restamp(_: ToolCall) -> JudgedCall:
+def refusing(_: ToolCall) -> JudgedCall:
+    """Stamps no rewritten call: for those that nobody makes."""
     raise BadCall("nobody can stamp a rewritten call here")
 
 
@@ -23,7 +24,7 @@ def drive(
     call: JudgedCall,
     layers: Sequence[Layer],
     on_failure: Effect = Effect.ASK,
-    restamp: Callable[[ToolCall], JudgedCall] = _no_restamp,
+    restamp: Callable[[ToolCall], JudgedCall] = refusing,
     record: Record | None = None,
 ) -> tuple[JudgedCall, Standing]:
     """Drives the one walk to its end: asks what it wants asked, stamps what it wants stamped."""

@@ -10,8 +10,9 @@ import copy
 import threading
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Protocol, runtime_checkable
 
-from stanch.policy.layers import Failed, Layer, LayerAnswer
+from stanch.policy.layers import NO_OBJECTION, Failed, Layer, LayerAnswer
 from stanch.policy.walk import THREW
 from stanch.values.call import JudgedCall
 
@@ -21,10 +22,15 @@ LAYER_SECONDS = 5.0
 def ask_within(layer: Layer, call: JudgedCall, seconds: float) -> LayerAnswer:
     """The layer's answer; none where it raises anything, or takes longer than so many seconds.
 
-    A layer that hangs keeps its thread, which does not keep the process alive.
+    A layer that says itself how long it takes, in `seconds`, is waited for as long. A layer that hangs keeps its
+    thread, which does not keep the process alive; its signal says that nobody waits for it any more.
     """
+    if isinstance(layer, Concerned) and not layer.concerns(call.call.tool):
+        return NO_OBJECTION
+    seconds = _seconds_of(layer, seconds)
     said: list[LayerAnswer] = []
-    copied = shown(call)
+    signal = threading.Event()
+    copied = shown(call._replace(manner=call.manner._replace(signal=signal)))
 
     def ask() -> None:
         try:
@@ -35,7 +41,21 @@ def ask_within(layer: Layer, call: JudgedCall, seconds: float) -> LayerAnswer:
     thread = threading.Thread(target=ask, daemon=True, name=f"stanch-{layer.id}")
     thread.start()
     thread.join(seconds)
+    signal.set()
     return said[0] if said else Failed(f"it took longer than {seconds:g} s")
+
+
+@runtime_checkable
+class Concerned(Protocol):
+    """A layer that is asked about some tools only."""
+
+    def concerns(self, tool: str) -> bool:
+        """True where it is asked about calls of this tool."""
+
+
+def _seconds_of(layer: Layer, usual: float) -> float:
+    own = getattr(layer, "seconds", None)
+    return float(own) if isinstance(own, int | float) and own > 0 else usual
 
 
 def shown(call: JudgedCall) -> JudgedCall:

@@ -1,29 +1,24 @@
 """The judge at work: probes are stamped, foreign layers are asked in threads, and everything has one deadline.
 
-Settles who is waited for, and how long. Does not settle what the answers mean (`judge.judge`), nor what a consumer makes
-of a verdict (`judge.notices`).
+Settles how a probe becomes a judged call, and which of several sessions' verdicts counts. Does not settle what the
+answers mean (`judge.judge`), nor who is waited for, and how long (`app.judgments`).
 INVARIANT: nothing is stored, nobody is notified, no hook and no approver is asked, and no grant or bypass counts.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from queue import Empty, SimpleQueue
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from stanch.app.engine import Session
-from stanch.app.foreign import shown
+from stanch.app.judgments import Judgments
+from stanch.app.session import Session
 from stanch.app.workers import Workers
-from stanch.judge.judge import TOO_LATE, Heard, Judging, judge
+from stanch.judge.judge import Heard, Panel
 from stanch.judge.question import NO_FACTS, TOOLS, Facts, Probe
-from stanch.policy.layers import Layer, LayerAnswer
-from stanch.policy.persisted import PersistedRules, ProbedRules
-from stanch.policy.walk import THREW
-from stanch.values.call import JudgedCall, Manner, Reach, Signal, ToolCall
+from stanch.policy.layers import Layer
+from stanch.values.call import Manner, Reach, Signal
 from stanch.values.fault import BadCall
 from stanch.values.reason import Code, LayerId, Reason
 from stanch.values.verdict import Cause, Face, State, Verdict
@@ -31,81 +26,74 @@ from stanch.values.verdict import Cause, Face, State, Verdict
 SECONDS = 5.0
 """How long a judgment may take that brings no deadline along."""
 WORKERS = Workers(name="stanch-judge")
-_LOOK = 0.02
 _STRICTEST = {State.NO_OBJECTION: 0, State.UNANSWERABLE: 1, State.ASK: 2, State.MANDATED_ASK: 2, State.DENY: 3}
 
 
 class Judge:
     """Judges probes for a session and its ancestors: the strictest verdict counts. Safe to use from any thread.
 
-    `sessions` are the engine's, the session's own first. `facts` are read anew for each judgment. `signal` ends with the
-    run: then whatever is not answered yet is unanswerable.
+    `sessions` are the engine's, the session's own first; those that one stands below judge along. `facts` are read anew
+    for each judgment. `signal` ends with the run: then whatever is not answered yet is unanswerable. `seconds` is how
+    long a judgment may take without a deadline.
     """
 
     def __init__(
         self,
         sessions: Sequence[Session],
         *,
-        facts: Callable[[], Facts] = lambda: NO_FACTS,
+        facts: Callable[[], Facts] | None = None,
         signal: Signal | None = None,
         workers: Workers = WORKERS,
         seconds: float = SECONDS,
     ) -> None:
-        self._sessions, self._facts, self._signal = tuple(sessions), facts, signal
+        self._facts, self._signal = facts, signal
         self._workers, self._seconds = workers, seconds
-        self._probed: dict[tuple[int, Face], tuple[tuple[Layer, ...], tuple[Layer, ...]]] = {}
+        self._benches = [_Bench(one) for session in sessions for one in session.line]
 
     def __call__(
-        self, probe: Probe, *, deadline: float | None = None, hear: Callable[[Heard], None] | None = None
+        self, probe: Probe, *, deadline_at: float | None = None, hear: Callable[[Heard], None] | None = None
     ) -> Verdict:
-        """The verdict on one probe. `deadline` is the moment, in epoch seconds, after which nobody is waited for."""
-        (verdict,) = self.batch((probe,), deadline=deadline, hear=hear)
+        """The verdict on one probe.
+
+        `deadline_at` is the moment, in milliseconds of the epoch, after which nobody is waited for. `hear` is told what
+        each layer said, of the session first and then of its ancestors.
+        """
+        (verdict,) = self._judged((probe,), deadline_at, hear)
         return verdict
 
-    def batch(
-        self,
-        probes: Iterable[Probe],
-        *,
-        deadline: float | None = None,
-        hear: Callable[[Heard], None] | None = None,
-    ) -> list[Verdict]:
+    def batch(self, probes: Iterable[Probe], *, deadline_at: float | None = None) -> list[Verdict]:
         """A verdict for each probe, in order. All of them have one deadline, and are judged at the same time."""
-        until = time.time() + self._seconds if deadline is None else deadline
-        asking = _Batch(self._workers, until, self._signal)
-        kept = [[self._begun(asking, session, probe, hear) for session in self._sessions] for probe in probes]
-        asking.settle()
-        return [strictest([_UNJUDGED if one.verdict is None else one.verdict for one in line]) for line in kept]
+        return self._judged(probes, deadline_at, None)
+
+    def _judged(
+        self, probes: Iterable[Probe], deadline_at: float | None, hear: Callable[[Heard], None] | None
+    ) -> list[Verdict]:
+        left = self._seconds if deadline_at is None else deadline_at / 1000 - time.time()
+        with Judgments(self._workers, left, self._signal) as judgments:
+            sitting = [_Sitting(bench, judgments, hear) for bench in self._benches]
+            plain: dict[tuple[Face, str | None], _Where] = {}
+            kept = [self._begun(sitting, probe, plain) for probe in probes]
+            judgments.settle()
+        verdict = judgments.verdict
+        return [verdict(line[0]) if len(line) == 1 else strictest([verdict(one) for one in line]) for line in kept]
 
     def _begun(
-        self, asking: _Batch, session: Session, probe: Probe, hear: Callable[[Heard], None] | None
-    ) -> _Judgment:
-        call = self._call(session, probe)
-        if isinstance(call, Verdict):
-            return _Judgment(None, verdict=call)
-        run = judge(call, probe.face, self._layers(session, probe.face), asking.spent, hear)
-        return asking.begin(run, call)
-
-    def _call(self, session: Session, probe: Probe) -> JudgedCall | Verdict:
-        """The probe, stamped as the gate stamps the built-in tool of its face."""
-        _, builtin = TOOLS[probe.face]
-        try:
-            base = session.base(self._sessions[0].base(probe.cwd))
-            stamped = session.engine.stamper.judged(ToolCall(builtin, {"path": probe.file_path}, probe.id), base)
-        except BadCall as why:
-            reason = Reason(Code.CALL_UNREADABLE, LayerId.INTEGRITY, None, "", str(why))
-            return Verdict(State.UNANSWERABLE, LayerId.INTEGRITY, reason, Cause.CALL_UNREADABLE)
-        manner = Manner(Reach.NONE, None, _told(self._facts(), base) if probe.face is Face.WRITE else {})
-        return stamped._replace(call=probe.call, manner=manner)
-
-    def _layers(self, session: Session, face: Face) -> Sequence[Layer]:
-        """The session's layers of now, its rules fitting both names of the probed tool."""
-        layers = session.layers_now()
-        known = self._probed.get((id(session), face))
-        if known is None or known[0] is not layers:
-            _, builtin = TOOLS[face]
-            probed = tuple(ProbedRules(one, builtin) if type(one) is PersistedRules else one for one in layers)
-            known = self._probed[id(session), face] = layers, probed
-        return known[1]
+        self, sitting: Sequence[_Sitting], probe: Probe, plain: dict[tuple[Face, str | None], _Where]
+    ) -> list[int]:
+        """Begins the judgments of one probe, one for each session. `plain` is what holds where there are no facts."""
+        face, cwd = probe.face, probe.cwd
+        where = plain.get((face, cwd))
+        if where is None:
+            try:
+                facts = NO_FACTS if self._facts is None else self._facts()
+                where = sitting[0].where(face, facts if cwd is None else replace(facts, cwd=cwd))
+            except BadCall as why:
+                return [sitting[0].unread(str(why))]
+            except Exception:
+                return [sitting[0].unread("the facts of the call cannot be had")]
+            if self._facts is None:
+                plain[face, cwd] = where
+        return [one.begin(probe, where) for one in sitting]
 
 
 def strictest(verdicts: Sequence[Verdict]) -> Verdict:
@@ -113,91 +101,66 @@ def strictest(verdicts: Sequence[Verdict]) -> Verdict:
     return max(verdicts, key=lambda one: _STRICTEST[one.state])
 
 
-_UNJUDGED = Verdict(State.UNANSWERABLE, LayerId.INTEGRITY, None, Cause.TIMED_OUT)
+class _Where(NamedTuple):
+    """Where the paths of a probe start, a canonical path, and how it is judged."""
+
+    base: str
+    manner: Manner
 
 
-def _told(facts: Facts, base: str) -> Mapping[str, Any]:
-    return {
-        "tool": facts.tool,
-        "cwd": base,
-        "root": facts.root,
-        "writable": facts.writable,
-        "exempt": facts.exempt,
-    }
+class _Bench:
+    """One session with its layers as the judge asks them, made anew when the session's layers are others."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._panels: dict[Face, tuple[tuple[Layer, ...], Panel]] = {}
+
+    def panel(self, face: Face, layers: tuple[Layer, ...]) -> Panel:
+        """The layers, those made of rules fitting both names of the probed tool."""
+        known = self._panels.get(face)
+        if known is None or known[0] is not layers:
+            _, builtin = TOOLS[face]
+            known = self._panels[face] = layers, Panel(face, [_probed(layer, builtin) for layer in layers])
+        return known[1]
 
 
-@dataclass(slots=True)
-class _Judgment:
-    """One judgment under way."""
+class _Sitting:
+    """One session while a batch is judged: by one snapshot of its layers."""
 
-    run: Judging | None
-    call: JudgedCall | None = None
-    verdict: Verdict | None = None
-    work: Callable[[], None] | None = None
-    signal: threading.Event = field(default_factory=threading.Event)
+    def __init__(self, bench: _Bench, judgments: Judgments, hear: Callable[[Heard], None] | None) -> None:
+        layers = bench.session.layers_now()
+        self._judgments, self._hear = judgments, hear
+        self._session, self._stamp = bench.session, bench.session.engine.stamper.probed
+        self._panels = {face: bench.panel(face, layers) for face in Face}
+        self._bases: dict[str | None, str] = {}
 
+    def where(self, face: Face, facts: Facts) -> _Where:
+        """Where the paths of a probe start, and how it is judged. Raises `BadCall`."""
+        base = self._bases.get(facts.cwd)
+        if base is None:
+            base = self._bases[facts.cwd] = self._session.base(facts.cwd)
+        told: Mapping[str, Any] = {"tool": facts.tool, "cwd": base}
+        if face is Face.WRITE:
+            told = {**told, "root": facts.root, "writable": facts.writable, "exempt": facts.exempt}
+        return _Where(base, Manner(Reach.NONE, None, told))
 
-class _Batch:
-    """Judgments with one deadline: each goes on as far as it can, and the answers of foreign layers come as they come."""
-
-    def __init__(self, workers: Workers, until: float, signal: Signal | None) -> None:
-        self._workers, self._until, self._signal = workers, until, signal
-        self._came: SimpleQueue[tuple[_Judgment, threading.Event, LayerAnswer]] = SimpleQueue()
-        self._open: set[int] = set()
-        self._all: list[_Judgment] = []
-
-    def spent(self) -> bool:
-        """True once nobody is waited for any more."""
-        return time.time() >= self._until or (self._signal is not None and self._signal.is_set())
-
-    def begin(self, run: Judging, call: JudgedCall) -> _Judgment:
-        """Starts a judgment, up to its first foreign layer."""
-        one = _Judgment(run, call)
-        self._go_on(one, None)
-        return one
-
-    def settle(self) -> None:
-        """Waits until each judgment has its verdict, at most until the deadline."""
-        while self._open:
-            left = self._until - time.time()
-            try:
-                one, signal, answer = self._came.get(timeout=max(0.0, min(left, _LOOK) if self._signal else left))
-            except Empty:
-                if self.spent():
-                    break
-                continue
-            signal.set()
-            if one.signal is signal:
-                self._go_on(one, answer)
-        for one in self._all:
-            if one.verdict is None:
-                if one.work is not None:
-                    self._workers.drop(one.work)
-                one.signal.set()
-                self._go_on(one, TOO_LATE)
-
-    def _go_on(self, one: _Judgment, answer: LayerAnswer | None) -> None:
-        run, call = one.run, one.call
-        if run is None or call is None:
-            return
+    def begin(self, probe: Probe, where: _Where) -> int:
+        """Begins to judge a probe; the place of the judgment."""
+        face, base, manner = probe.face, *where
         try:
-            layer = next(run) if answer is None else run.send(answer)
-        except StopIteration as done:
-            one.verdict, one.work = done.value, None
-            self._open.discard(id(one))
-            return
-        one.signal = threading.Event()
-        one.work = partial(self._ask, one, call, layer, one.signal)
-        if id(one) not in self._open:
-            self._open.add(id(one))
-            self._all.append(one)
-        self._workers.give(one.work)
+            call = self._stamp(probe.call, TOOLS[face][1], probe.file_path, base, manner)
+        except BadCall as why:
+            return self.unread(str(why))
+        return self._judgments.begin(call, self._panels[face], self._hear)
 
-    def _ask(self, one: _Judgment, call: JudgedCall, layer: Layer, signal: threading.Event) -> None:
-        if signal.is_set():
-            return
-        try:
-            answer = layer.ask(shown(call._replace(manner=call.manner._replace(signal=signal))))
-        except BaseException:  # whatever it raises is no answer, and must not end more than its own question
-            answer = THREW
-        self._came.put((one, signal, answer))
+    def unread(self, why: str) -> int:
+        """The place of a judgment that cannot be begun."""
+        reason = Reason(Code.CALL_UNREADABLE, LayerId.INTEGRITY, None, "", why)
+        verdict = Verdict(State.UNANSWERABLE, LayerId.INTEGRITY, reason, Cause.CALL_UNREADABLE)
+        return self._judgments.ended(verdict)
+
+
+def _probed(layer: Layer, also: str) -> Layer:
+    """The layer for a probe whose tool is known by another name as well; itself where no rule makes it."""
+    probed = getattr(layer, "probed", None)
+    return layer if probed is None else probed(also)

@@ -14,13 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stanch.app.loading import canonical_home, engine_for, read_document
+from stanch.app.organization_fetching import from_file
+from stanch.app.organization_opening import file_of
 from stanch.app.shell_world import verbs
 from stanch.paths.canonical import Canonicaliser
 from stanch.paths.pattern import PathPattern
 from stanch.policy.building import build
 from stanch.policy.document import Document, Policy
 from stanch.policy.lint import Finding, FindingKind, lint, written
+from stanch.policy.organization import Unfetched
+from stanch.policy.organization_rules import meaningless
 from stanch.policy.places import Places
+from stanch.policy.rows import ORGANIZATION
 from stanch.policy.rule import Rule
 from stanch.policy.shell.builtins import HANDLERS
 from stanch.policy.shell.verbs import Verb
@@ -66,8 +71,8 @@ def path_forms(checked: Checked) -> tuple[tuple[str, str, tuple[str, ...]], ...]
     policy = checked.policy
     found = [
         (rule.place, rule.path, tuple(map(str, rule.patterns)))
-        for group in policy.groups.values()
-        for rule in group.rules
+        for rules in (*(group.rules for group in policy.groups.values()), policy.tables.rows)
+        for rule in rules
         if rule.path is not None
     ]
     for tier in policy.tiers.values():
@@ -84,7 +89,22 @@ def lint_file(checked: Checked, *, most: int = MAX_ENTRIES) -> list[Finding]:
     """
     if checked.policy.broken is not None or any(problem.where == "workspace" for problem in checked.problems):
         return lint(checked.policy, inert_programs())
-    return [*lint(checked.policy, inert_programs()), *linked_files(checked.policy, most=most)]
+    found = lint(checked.policy, inert_programs())
+    return [*found, *organization_allows(checked), *linked_files(checked.policy, most=most)]
+
+
+def organization_allows(checked: Checked) -> Iterator[Finding]:
+    """The allows among the rules of an organization that are in a file: its rules only narrow. No address is asked."""
+    named = checked.policy.organization
+    path = None if named is None else file_of(named, checked.policy.workspace, checked.home)
+    try:
+        fetched = None if path is None else from_file(path)("")
+    except Unfetched:
+        return
+    for number in () if fetched is None else meaningless(fetched.rows):
+        message = f"rule {number} of the organization allows, and so says nothing: its rules only deny and ask"
+        place = f"{ORGANIZATION}:{number}"
+        yield Finding(FindingKind.SAYS_NOTHING, place, ORGANIZATION, number, message)
 
 
 def inert_programs() -> frozenset[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from stanch.app.engine import Audit, Engine
 from stanch.app.loading import canonical_home, engine_for
+from stanch.app.organized import Organized
 from stanch.app.stored_policy import Kept, combined, kept_in
 from stanch.app.watched_file import WatchedFile
 from stanch.paths.canonical import Canonicaliser
@@ -45,8 +46,12 @@ class Live:
         private: Iterable[Path] = (),
         audit: Audit | None = None,
         trust: Iterable[str] = (),
+        organized: Organized | None = None,
     ) -> None:
-        """Raises `BadInput` for a workspace that cannot be used."""
+        """`organized` keeps the organization that the policy names; without it, its rules are kept in memory alone.
+
+        Raises `BadInput` for a workspace that cannot be used.
+        """
         self._trust = dict.fromkeys(trust, "trusted")
         self._store, self._audit, self._private = store, audit, tuple(private)
         self.home = canonical_home(Canonicaliser())
@@ -54,6 +59,7 @@ class Live:
         self._kept = kept_in(store)
         self._read_at = time.monotonic()
         self._building = threading.Lock()
+        self.organized = Organized() if organized is None else organized
         self.engine = self._made(self._file.document)
         self._watch: Watch | None = None
         self._bell, self._closed = threading.Event(), threading.Event()
@@ -65,6 +71,11 @@ class Live:
     def file(self) -> Path | None:
         """The policy file."""
         return self._file.path
+
+    @property
+    def document(self) -> Document:
+        """The policy file as it was last read; an empty one where there is none."""
+        return self._file.document
 
     @property
     def policy(self) -> Policy:
@@ -91,6 +102,7 @@ class Live:
             self._thread.join(_PATIENCE)
         if self._watch is not None:
             self._watch.stop()
+        self.organized.close()
 
     def _listen(self) -> None:
         if self._watch is None or not self._watch.running:
@@ -123,6 +135,7 @@ class Live:
                 self._kept = kept
             if changed:
                 self.engine = self._made(self._file.document)
+                self.organized.settle(self.engine.policy)
 
     def _is_due(self, store_changed: bool) -> bool:
         """True where what the store keeps has to be read again."""
@@ -164,7 +177,14 @@ class Live:
             return combined(trusting, document, kept, home, anchor)
 
         return engine_for(
-            document, self._file.folder, self.file, audit=self._audit, private=self._private, completed=completed
+            document,
+            self._file.folder,
+            self.file,
+            audit=self._audit,
+            private=self._private,
+            completed=completed,
+            organize=self.organized,
+            organizations=self.organized.given,
         )
 
 

@@ -8,16 +8,25 @@ from __future__ import annotations
 import os
 import pwd
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from stanch.app.engine import Audit, Engine
+from stanch.app.organization import Organization
+from stanch.app.organization_opening import file_of, opened
+from stanch.app.organization_opening import organization as organized
+from stanch.app.organization_reading import Organizations
+from stanch.app.programs import program_files
 from stanch.host.audit import AuditLog
 from stanch.paths.canonical import Canonicaliser
 from stanch.paths.protected import Protected
 from stanch.policy.building import Anchor, build
 from stanch.policy.document import Document, Policy, parse
+from stanch.policy.document import Organization as Named
+from stanch.policy.organization_rules import Row, rules_of
+from stanch.policy.rule import Rule
 from stanch.values.fault import BadInput, Problem
 
 POLICY_FILE = "stanch.toml"
@@ -27,23 +36,35 @@ DEFAULT_TEXT = "version = 1\n"
 Completed = Callable[[Policy, str, Anchor], Policy]
 """What makes of a file's policy the whole one: given the home directory, and where paths really lie."""
 
+Organize = Callable[[Named, str, str], Organization]
+"""What makes of an organization that a policy names one whose rules are fetched: given the workspace and the home
+too."""
+
 
 def open_engine(
-    policy: str | os.PathLike[str] | None = None, *, audit: Audit | str | os.PathLike[str] | None = None
+    policy: str | os.PathLike[str] | None = None,
+    *,
+    audit: Audit | str | os.PathLike[str] | None = None,
+    organization: Organization | Callable[[], Any] | str | None = None,
+    patience: float = 0.0,
 ) -> Engine:
     """An engine for a policy file, or for the seeded rules over the current directory where none is named.
 
-    `audit` takes every decision; a path stands for an audit file of one line a decision.
-    Problems in the file raise nothing: what depends on them is refused with `policy_invalid`, and they are in
-    `engine.policy.problems`. Raises `BadInput` where the file cannot be read at all.
+    `audit` takes every decision; a path stands for an audit file of one line a decision. `organization` is one whose
+    rules are asked besides the policy's own: what `organization_opening.organization` takes. Such rules come in a
+    thread; `patience` is how many seconds the first try is waited for. Problems in the file raise nothing: what depends
+    on them is refused with `policy_invalid`, and they are in `engine.policy.problems`. Raises `BadInput` where the file
+    cannot be read at all.
     """
     if isinstance(audit, (str, os.PathLike)):
         audit = AuditLog(audit)
-    if policy is None:
-        document, folder = parse(DEFAULT_TEXT, "built-in"), Path.cwd()
-        return engine_for(document, folder, None, audit=audit)
-    path = Path(policy)
-    return engine_for(read_document(path), path.absolute().parent, path, audit=audit)
+    given = () if organization is None else (organized(organization),)
+    path = None if policy is None else Path(policy)
+    document = parse(DEFAULT_TEXT, "built-in") if path is None else read_document(path)
+    folder = Path.cwd() if path is None else path.absolute().parent
+    engine = engine_for(document, folder, path, audit=audit, organize=opened, organizations=given)
+    engine.organizations.wait(patience)
+    return engine
 
 
 def read_document(path: Path) -> Document:
@@ -77,11 +98,15 @@ def engine_for(
     audit: Audit | None = None,
     private: Iterable[Path] = (),
     completed: Completed | None = None,
+    organize: Organize | None = None,
+    organizations: Sequence[Organization] = (),
 ) -> Engine:
     """The engine of a document whose relative workspace is read against `folder`.
 
     `private` are further places, wherever they lie, that no agent's call may read or write: a server's data.
-    `completed` adds to the file's policy what is kept elsewhere. Raises `BadInput` for a workspace that cannot be read.
+    `completed` adds to the file's policy what is kept elsewhere. `organize` makes the organization that the policy
+    names; without it nobody fetches its rules. `organizations` are asked besides. Raises `BadInput` for a workspace
+    that cannot be read.
     """
     finder = Canonicaliser()
     home = canonical_home(finder)
@@ -101,8 +126,21 @@ def engine_for(
     def rebuilt() -> Policy | None:
         return built() if anchors.moved() else None
 
-    protected = protected_by(workspace, file, finder, private)
-    return Engine(built(), Canonicaliser(protected, finder.folding), audit, rebuilt)
+    policy = built()
+    named = policy.organization
+    rules = None if named is None else file_of(named, workspace, home)
+    steering = (*(() if rules is None else (rules,)), *program_files(policy.tables.programs, workspace))
+    protected = protected_by(workspace, file, finder, private, steering)
+
+    def meant(rows: Sequence[Row]) -> tuple[tuple[Rule, ...], Callable[[], bool]]:
+        # WHY by themselves: the policy's are looked at while calls wait, and an organization may have thousands.
+        own_anchors = Anchors(finder)
+        return rules_of(rows, workspace=workspace, home=home, anchor=own_anchors), own_anchors.moved
+
+    own = None if named is None or organize is None else organize(named, workspace, home)
+    asked = Organizations(meant, own, organizations)
+    found = Canonicaliser(protected, finder.folding)
+    return Engine(policy, found, audit, rebuilt, asked, home=home, anchor=anchors)
 
 
 class Anchors:
@@ -145,9 +183,12 @@ def canonical_home(finder: Canonicaliser) -> str:
     return stamp.path if stamp.refusal is None else "/"
 
 
-def protected_by(workspace: str, file: Path | None, finder: Canonicaliser, private: Iterable[Path] = ()) -> Protected:
+def protected_by(
+    workspace: str, file: Path | None, finder: Canonicaliser, private: Iterable[Path] = (), rules: Iterable[Path] = ()
+) -> Protected:
     """The table of protected places: the state directory, what is private, and the policy file where it really lies.
 
+    So are further files of `rules`: whoever could write one would say what is allowed.
     Raises `BadInput` for a private place that cannot be found on the disk: nobody could keep calls away from it.
     """
     state = {f"{workspace}/{STATE_DIRECTORY}"}
@@ -160,6 +201,9 @@ def protected_by(workspace: str, file: Path | None, finder: Canonicaliser, priva
     if real.refusal is None:
         state.add(real.path)
     steering: set[str] = set()
+    for path in rules:
+        stamp = finder.stamp(str(path), "/")
+        steering |= {str(path), *((stamp.path,) if stamp.refusal is None else ())}
     if file is not None:
         for path in (file.absolute(), file.absolute().parent / STATE_DIRECTORY):
             stamp = finder.stamp(str(path), "/")

@@ -50,6 +50,13 @@ class Projecting:
                 made = self._made = revision, _projector(self._vault)
         return made[1]
 
+    def changes(self, text: str) -> bool:
+        """True where the text holds a value of the vault, and where nobody can tell."""
+        try:
+            return self.projector().text(text) != text
+        except Exception:
+            return True
+
     def told(self, value: Any) -> Any:
         """A value of an error as it may be told. It raises nothing.
 

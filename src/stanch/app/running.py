@@ -28,7 +28,7 @@ Execute = Callable[[str, Mapping[str, Any]], Result]
 class Ran(Generic[Result]):
     """How a call ended. `result` is there where it was completed; `call.reason` says why it was not run.
 
-    `call.edited` is true where a person changed what ran.
+    `call.edited` is true where a person, a policy or a hook changed what ran.
     """
 
     call: CallRecord

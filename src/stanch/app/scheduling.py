@@ -12,12 +12,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from stanch.app.agents import Agents
+from stanch.app.consolidating import NOTHING, Consolidating
 from stanch.app.job_runs import JobRuns
 from stanch.app.jobs import Jobs, next_time
 from stanch.app.sessions import Sessions
 from stanch.app.turn_log import TurnLog
+from stanch.policy.memory_table import MEMORY_AGENT
 from stanch.values.fault import Conflict, Fault, NotFound, quoted
 from stanch.values.identity import COPILOT_SERVICE, Principal, PrincipalKind
+from stanch.values.message import Text
 from stanch.values.records import Actor, Broken, JobRecord
 from stanch.values.turn import JobRunRecord, JobRunState, TurnRecord, TurnState
 
@@ -45,9 +48,11 @@ class Scheduler:
         sessions: Sessions,
         turn_log: TurnLog,
         agents: Agents,
+        consolidating: Consolidating,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
         self._jobs, self._runs, self._sessions, self._turns, self._agents = jobs, job_runs, sessions, turn_log, agents
+        self._consolidating = consolidating
         self._now = clock or (lambda: datetime.now(UTC))
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -68,6 +73,7 @@ class Scheduler:
         """Runs the jobs whose time has come; gives the ids of the sessions that were opened for them."""
         now = self._now()
         self._settle(now)
+        self._consolidating.settle(_CLOCK)
         last = self._runs.last_fired()
         opened = []
         for job in self._enabled():
@@ -105,7 +111,7 @@ class Scheduler:
         run = self._runs.of_session(turn.session_id)
         if run is None or run.state is not JobRunState.STARTED:
             return
-        outcome = self._refused(turn) if turn.problem is None else turn.problem.sentence
+        outcome = self._outcome(run, turn)
         # WHY first: should this process die in between, the run still says that there is something to be done.
         self._end_session(turn.session_id)
         self._end(run.job_id, run.due_at, _ENDS.get(turn.state, JobRunState.FAILED), outcome)
@@ -134,12 +140,22 @@ class Scheduler:
         if mine is not None and others[0] != mine:
             return self._runs.end(job.id, due, JobRunState.FAILED, SKIPPED)
         try:
-            session = self._sessions.open_for_job(job.id, principal=OWNER, by=by)
+            # WHY: nobody is asked about what is written to the memory, so nothing of it waits in an inbox.
+            approver = job.id != MEMORY_AGENT
+            session = self._sessions.open_for_job(job.id, principal=OWNER, approver=approver, by=by)
         except Fault as why:
             return self._failed(job.id, due, str(why))
         try:
             started = self._runs.start(job.id, due, session.id)
-            self._agents.begin(session.id, job.prompt, by=by)
+            parts: tuple[Text, ...] = ()
+            if job.id == MEMORY_AGENT:
+                # WHY: what it may read depends on its model.
+                self._agents.ready(session.id)
+                parts = self._consolidating.shown(session.id).parts
+                if not parts:
+                    self._end_session(session.id)
+                    return self._runs.end(job.id, due, JobRunState.COMPLETED, NOTHING)
+            self._agents.begin(session.id, job.prompt, by=by, parts=parts)
         except Fault as why:
             self._end_session(session.id)
             return self._failed(job.id, due, str(why))
@@ -177,6 +193,13 @@ class Scheduler:
             if run.session_id is not None:
                 self._end_session(run.session_id)
             self._end(run.job_id, run.due_at, JobRunState.INTERRUPTED, why)
+
+    def _outcome(self, run: JobRunRecord, turn: TurnRecord) -> str | None:
+        if turn.problem is not None:
+            return turn.problem.sentence
+        if run.job_id == MEMORY_AGENT:
+            return self._consolidating.outcome(turn.session_id)
+        return self._refused(turn)
 
     def _refused(self, turn: TurnRecord) -> str | None:
         count = len(self._agents.refused(turn.id))

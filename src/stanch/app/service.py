@@ -18,6 +18,7 @@ from stanch.app.asking import Answered, Asking, Described
 from stanch.app.audit_log import AuditLog
 from stanch.app.bypassing import Bypasses
 from stanch.app.calls import Calls
+from stanch.app.consolidating import Consolidating
 from stanch.app.content import Content
 from stanch.app.contexts import Contexts
 from stanch.app.engine import Audit
@@ -26,10 +27,13 @@ from stanch.app.explaining import contests
 from stanch.app.inbox import Inbox
 from stanch.app.job_runs import JobRuns
 from stanch.app.jobs import Jobs
+from stanch.app.judges import Judges
 from stanch.app.live import Live
 from stanch.app.messages import Messages
 from stanch.app.node import Node
 from stanch.app.notifying import Notifier
+from stanch.app.organization import Organization
+from stanch.app.organized import Organized, noting
 from stanch.app.overview import Overview
 from stanch.app.performing import Performing
 from stanch.app.policy_groups import PolicyGroups
@@ -39,7 +43,9 @@ from stanch.app.proxying import Proxy
 from stanch.app.redacting import Redaction
 from stanch.app.running import Runner
 from stanch.app.scheduling import Scheduler
+from stanch.app.session_policies import SessionPolicies
 from stanch.app.sessions import Sessions
+from stanch.app.stored_flips import StoredFlips
 from stanch.app.switching import Switching
 from stanch.app.tier_tree import TierTree
 from stanch.app.tokens import Tokens
@@ -62,6 +68,7 @@ class Service:
     `groups`, `sessions`, `messages`, `turn_log`, `projects`, `jobs`, `job_runs`, `tokens`, `audit`, `vault`, `calls`,
     `approving`, `bypasses`, `inbox` and `events` are its parts, one for each noun. `runner` runs calls in this process,
     `agents` drives agents in it, `node` is the process, and `notifier` tells others of new requests once it is started.
+    `organizations` are those whose rules are asked. `changes` says what would change an answer.
     `projecting` takes the vault's values out of what leaves. `tools` are those that run outside of a conversation, and
     take a program's own.
     """
@@ -77,14 +84,18 @@ class Service:
         blobs: Blobs | None = None,
     ) -> None:
         self._store, self._live, self.node = store, live, node
+        self.organizations = live.organized
         self.vault = vault if vault is not None else Vault(store, None)
         self.projecting = Projecting(self.vault)
         store.notes_as(self.projecting.noted)
         turns, contexts = Turns(), Contexts(store, live)
-        self._asking = Asking(store, live, contexts, turns)
+        self.policies = SessionPolicies()
+        self._asking = Asking(store, live, contexts, turns, self.policies)
+        self.judges = Judges(self._asking)
+        self.changes = StoredFlips(store, live, self._asking)
         self.turns = turns
         self.groups = PolicyGroups(store, live)
-        self.sessions = Sessions(store, live, contexts, turns)
+        self.sessions = Sessions(store, live, contexts, turns, self.policies)
         self.projects = Projects(store, contexts)
         self.jobs = Jobs(store, contexts)
         self.messages, self.turn_log = Messages(store, node.id), TurnLog(store, node.id)
@@ -97,6 +108,9 @@ class Service:
         self.inbox = Inbox(store, live, clock)
         self.overview = Overview(store, live)
         self.runner = Runner(store, self.calls)
+        self.consolidating = Consolidating(
+            store, live, self._asking, jobs=self.jobs, messages=self.messages, holds_secret=self.projecting.changes
+        )
         self.agents = Agents(
             store,
             live,
@@ -107,6 +121,7 @@ class Service:
             messages=self.messages,
             turn_log=self.turn_log,
             projecting=self.projecting,
+            guard=self.consolidating.objection,
         )
         self.proxy = Proxy(
             store, live, asking=self._asking, contexts=contexts, sight=self.agents.sight, projecting=self.projecting
@@ -140,6 +155,7 @@ class Service:
             sessions=self.sessions,
             turn_log=self.turn_log,
             agents=self.agents,
+            consolidating=self.consolidating,
             clock=clock,
         )
         self.agents.on_end = self.scheduler.ended
@@ -160,6 +176,8 @@ class Service:
         clock: Callable[[], datetime] | None = None,
         vault: Vault | None = None,
         blobs: Blobs | None = None,
+        data: Path | None = None,
+        organizations: Iterable[Organization] = (),
     ) -> Service:
         """The service over a store that is opened already, and watched from now on. The store stays the caller's.
 
@@ -171,10 +189,13 @@ class Service:
         tier `trusted` where the policy file does not assign them otherwise. `alone`: no other process serves the store,
         so that whatever one left running is not running any more. `clock` says what time it is, for requests and
         bypasses. `vault` is the store's vault with its keys; None for one without keys, in which nothing can be set.
-        `blobs` are the bytes of stored content; None for none, in which nothing can be kept.
+        `blobs` are the bytes of stored content; None for none, in which nothing can be kept. `data` is where a copy of
+        an organization's rules outlives this process. `organizations` are asked besides the policy's, and stay the
+        caller's.
         Raises `BadInput` for a workspace that cannot be used at all.
         """
-        live = Live(store, policy, workspace, private=private, audit=audit, trust=trust)
+        organized = Organized(data, noting(store), tuple(organizations))
+        live = Live(store, policy, workspace, private=private, audit=audit, trust=trust, organized=organized)
         service = cls(store, live, Node(store, alone=alone), clock, vault, blobs=blobs)
         service.projecting.prepare()
         try:
@@ -226,16 +247,17 @@ class Service:
         call_id: str = "",
         cwd: str | None = None,
         trace: bool = False,
+        hooks: bool = True,
     ) -> Answered:
         """The gate's answer to a call of a stored session, by its id, or of one that is described. Nothing is stored.
 
         `cwd` is where this one call's relative paths start, for an agent that has moved within its session. Raises
         `BadCall` for a call that cannot be read, `BadFields` for a description of no use, and of a stored session
-        `NotFound`, and `Conflict` where it has ended.
+        `NotFound`, and `Conflict` where it has ended. Without `hooks` none is asked.
         """
         if isinstance(session, Described):
-            return self._asking.described(session, tool, arguments, call_id=call_id, trace=trace)
-        return self._asking.stored(session, tool, arguments, call_id=call_id, cwd=cwd, trace=trace)
+            return self._asking.described(session, tool, arguments, call_id=call_id, trace=trace, hooks=hooks)
+        return self._asking.stored(session, tool, arguments, call_id=call_id, cwd=cwd, trace=trace, hooks=hooks)
 
     def explain(
         self,
@@ -246,8 +268,8 @@ class Service:
         call_id: str = "",
         cwd: str | None = None,
     ) -> tuple[Answered, tuple[Contest, ...]]:
-        """The answer as `check` gives it, with a trace, and for each effect the rules that were in it."""
-        answered = self.check(session, tool, arguments, call_id=call_id, cwd=cwd, trace=True)
+        """The answer as `check` gives it without hooks, with a trace, and for each effect the rules that were in it."""
+        answered = self.check(session, tool, arguments, call_id=call_id, cwd=cwd, trace=True, hooks=False)
         return answered, contests(answered.session, answered.decision)
 
     def redact_history(self, messages: Any, model: str, **given: Any) -> Redaction:

@@ -6,20 +6,25 @@ are answered (`app.asking`) nor how long a turn keeps its context (`app.turns`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from stanch.app.contexts import Contexts
 from stanch.app.engine import UNSET, _Unset
+from stanch.app.further import known_skills, rows_of
 from stanch.app.live import Live
 from stanch.app.permissions import problem_with
+from stanch.app.session_policies import SessionPolicies
 from stanch.app.turns import Turns
 from stanch.gate.context import ContextSources, context_for
 from stanch.policy.model_names import why_never
+from stanch.policy.policies import Policy
 from stanch.storage.store import Store
 from stanch.values.context import RunContext
-from stanch.values.fault import BadFields, BrokenRow, Conflict
+from stanch.values.fault import BadFields, BrokenRow, Conflict, quoted
 from stanch.values.identity import COPILOT_SERVICE, Principal, PrincipalKind, Source
+from stanch.values.narrowing import Narrowing
 from stanch.values.records import Actor, Broken, Page, SessionRecord
 
 Given = RunContext | _Unset | None
@@ -58,8 +63,11 @@ def naming(model: str | None) -> str | None:
 class Sessions:
     """What is done with sessions."""
 
-    def __init__(self, store: Store, live: Live, contexts: Contexts, turns: Turns) -> None:
+    def __init__(
+        self, store: Store, live: Live, contexts: Contexts, turns: Turns, policies: SessionPolicies | None = None
+    ) -> None:
         self._store, self._live, self._contexts, self._turns = store, live, contexts, turns
+        self._policies = policies if policies is not None else SessionPolicies()
 
     def create(
         self,
@@ -72,15 +80,22 @@ class Sessions:
         model: str | None = None,
         context: Given = UNSET,
         approver: bool | None = None,
+        skills: Sequence[str] = (),
+        narrowing: Sequence[Mapping[str, Any]] = (),
+        policy: Policy | None = None,
         by: Actor,
     ) -> SessionRecord:
         """The new session. Its context: the one given, if only as None; else its agent's default, else its source's.
 
         A subagent's session without a group has its parent's, unless it was given a context. `approver` says whether
-        somebody answers what it asks; None stands for its parent's word, else yes. Raises `BadFields` for a
-        context that cannot be used, `Conflict` where the id is taken or the parent has ended, and `NotFound` for the
-        parent.
+        somebody answers what it asks; None stands for its parent's word, else yes. `skills` are active from the start,
+        `narrowing` are rows that deny or ask. `policy` is a program's own, asked in this process about each call.
+        Raises `BadFields` for a context that cannot be used, a skill that there is not and a row that is none,
+        `Conflict` where the id is taken or the parent has ended, and `NotFound` for the parent.
         """
+        engine = self._live.engine
+        active = known_skills(engine.policy, skills)
+        rows = tuple(rows_of(narrowing, engine.patterns))
         given = not isinstance(context, _Unset)
         if not isinstance(context, _Unset):
             found = self._contexts.usable(context, "run_context")
@@ -90,7 +105,7 @@ class Sessions:
             parent = self.get(parent_id)
             found = found if given else _in_group_of(found, self._contexts.now(parent))
             approver = parent.approver if approver is None else approver
-        return self._made(
+        made = self._made(
             agent_id=agent_id,
             source=source,
             principal=principal,
@@ -100,8 +115,14 @@ class Sessions:
             run_context=found,
             context_given=given,
             approver=approver is not False,
+            skills=active,
+            narrowing=Narrowing(rows, len(rows) + 1),
+            has_policy=policy is not None,
             by=by,
         )
+        if policy is not None:
+            self._policies.keep(made.id, policy)
+        return made
 
     def open_on(
         self,
@@ -183,10 +204,48 @@ class Sessions:
         """
         return self._store.set_model(session_id, naming(model), by=by)
 
+    def set_skills(
+        self, session_id: str, *, add: Sequence[str] = (), remove: Sequence[str] = (), by: Actor
+    ) -> SessionRecord:
+        """The session with these skills active and those no more, from its next call on.
+
+        Raises `NotFound`, `BadFields` for a skill that there is not, and `Conflict` for one to be removed that is not
+        active, and where the session has ended.
+        """
+        known = known_skills(self._live.engine.policy, add)
+        return self._store.set_skills(session_id, add=known, remove=remove, by=by)
+
+    def narrow(
+        self,
+        session_id: str,
+        *,
+        add: Sequence[Mapping[str, Any]] = (),
+        remove: Sequence[int] = (),
+        by: Actor,
+    ) -> SessionRecord:
+        """The session with further rows, and without those of these numbers, from its next call on.
+
+        Raises `NotFound`, `BadFields` for a row that is none, and `Conflict` for a row that there is not or that is
+        frozen, and where the session has ended.
+        """
+        rows = tuple(rows_of(add, self._live.engine.patterns))
+        return self._store.narrow(session_id, add=rows, remove=remove, by=by)
+
+    def replace_policy(self, session_id: str, policy: Policy) -> None:
+        """Has another policy speak for a session that was given one, and for its subagents. Raises `NotFound`.
+
+        Raises `Conflict` where it was given none, or has ended.
+        """
+        record = self.get(session_id)
+        if record.ended_at is not None or not record.has_policy:
+            raise Conflict(f"the session {quoted(session_id)} has ended, or was never given a policy")
+        self._policies.keep(session_id, policy)
+
     def end(self, session_id: str, *, by: Actor) -> SessionRecord:
         """The session, ended, with its turn. Raises `NotFound`, and `Conflict` where it has ended before."""
         ended = self._store.end_session(session_id, by=by)
         self._turns.forget(session_id)
+        self._policies.forget(session_id)
         return ended
 
     def _default(self, agent: str, source: Source) -> RunContext | None:

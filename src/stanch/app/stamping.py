@@ -22,7 +22,7 @@ from stanch.policy.forms import RawTarget
 from stanch.policy.known_tools import server_of, tool_named
 from stanch.policy.tools import targets_of
 from stanch.policy.undeclared import looks_like_path, strings_of
-from stanch.values.call import LIVE, CallEffect, Category, EffectClass, JudgedCall, Stamp, ToolCall
+from stanch.values.call import LIVE, CallEffect, Category, EffectClass, JudgedCall, Manner, Stamp, ToolCall
 from stanch.values.fault import BadCall
 from stanch.values.reason import Code
 
@@ -83,6 +83,20 @@ class Stamper:
             return self._undeclared(call, base)
         effects = self._declared(name, found, arguments, base, matters, wrote=wrote)
         return JudgedCall(call, effects or _NO_EFFECT, True, found.builtin, found.category, server_of(name))
+
+    def probed(self, call: ToolCall, builtin: str, path: str, base: str, manner: Manner) -> JudgedCall:
+        """The call, as one that touches what the built-in file tool of this name would touch at this path.
+
+        Raises `BadCall` as `judged` does.
+        """
+        plain = self._plain.get(builtin)
+        if plain is None or not path or path[0] == "~":
+            stamped = self.judged(ToolCall(builtin, {"path": path}, call.id), base)
+            return stamped._replace(call=call, manner=manner)
+        cls, key, _, write, tool, server = plain
+        stamp = self._canonicaliser.stamp(path, base, write=write)
+        effect = _NEW(CallEffect, (cls, key, stamp, None, "", None, None, False, ()))
+        return _NEW(JudgedCall, (call, (effect,), True, tool.builtin, tool.category, server, manner))
 
     def _declared(
         self, name: str, tool: Tool, arguments: Mapping[str, Any], base: str, matters: Matters, *, wrote: Wrote | None

@@ -6,6 +6,7 @@ not see. Does not settle what a subagent may do: it is judged as itself and as e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from anyio.to_thread import run_sync
@@ -43,7 +44,10 @@ class Subagents:
         sessions: Sessions,
         messages: Messages,
         sight: TierSight,
+        context: Callable[[str], Message | None],
     ) -> None:
+        """`context` is what files said that went along with a session's requests."""
+        self._context = context
         self._store, self._live, self._asking = store, live, asking
         self._sessions, self._messages, self._sight = sessions, messages, sight
 
@@ -86,11 +90,16 @@ class Subagents:
             return Message(Role.USER, (Text(words),))
         seen: list[Message] = []
         first, *below = reversed([kin.session_id for kin in self._asking.lineage(session.parent_id)])
-        seen += self._messages.all(first)
-        for one in below:
-            seen += self._messages.all(one)[1:]  # its own task stands in the call that gave it
+        for one in (first, *below):
+            # WHY not the first message of one below: its own task stands in the call that gave it
+            seen += [*self.context(one), *self._messages.all(one)[0 if one == first else 1 :]]
         told = self._sight.passed_on(session.parent_id, seen, words, session.model)
         return Message(Role.USER, (Text(told),))
+
+    def context(self, session_id: str) -> list[Message]:
+        """What its model was shown besides its messages."""
+        found = self._context(session_id)
+        return [] if found is None else [found]
 
 
 class Below:
@@ -124,5 +133,5 @@ class Below:
         self._turns.stop(turn.id)
 
     def said(self, session_id: str) -> list[Message]:
-        """The session's messages."""
-        return self._messages.all(session_id)
+        """What its model was shown: what files say that went along, and the session's messages."""
+        return [*self._subagents.context(session_id), *self._messages.all(session_id)]

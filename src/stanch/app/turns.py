@@ -10,15 +10,16 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from stanch.app.engine import Engine, Session
-from stanch.tiers.answers import NO_ANSWERS, Answers
 from stanch.values.context import RunContext
-from stanch.values.identity import Source
 
 MOST_TURNS = 10_000
+MOST_BOUND = 4
+"""How many sessions one turn keeps: as itself, and as an ancestor of others."""
 
 
 @dataclass(slots=True)
@@ -29,17 +30,20 @@ class Turn:
     context: RunContext | None
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
-    _bound: tuple[Engine, str | None, Answers, Session] | None = field(default=None, repr=False)
+    _bound: tuple[tuple[Engine, object, Session], ...] = field(default=(), repr=False)
 
-    def bound(
-        self, engine: Engine, agent: str, source: Source, model: str | None, answers: Answers = NO_ANSWERS
-    ) -> Session:
-        """The session of this turn on the engine of the moment. Raises `BadContext` and `BadGrant`."""
-        bound = self._bound
-        if bound is None or bound[0] is not engine or bound[1] != model or bound[2] != answers:
-            made = engine.session(context=self.context, agent=agent, source=source, model=model, answers=answers)
-            bound = self._bound = (engine, model, answers, made)
-        return bound[3]
+    def bound(self, engine: Engine, key: object, make: Callable[[RunContext | None], Session]) -> Session:
+        """The session of this turn on the engine of the moment, made where there is none yet for such a key.
+
+        The key says what it depends on besides the context. Raises whatever making it raises.
+        """
+        for of, known, session in self._bound:
+            if of is engine and known == key:
+                return session
+        made = make(self.context)
+        current = [one for one in self._bound if one[0] is engine]
+        self._bound = ((engine, key, made), *current[: MOST_BOUND - 1])
+        return made
 
 
 class Turns:

@@ -104,6 +104,10 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "A layer rewrote the arguments of a call that it had rewritten already.",
             "Mend the layer: its second look at a call must find nothing to rewrite.",
         ),
+        Code.POLICY_SAYS: (
+            "The application's policy, an ancestor's, or a hook said so. In brackets stand its own words.",
+            "Whoever wrote it can say. No rule, grant or bypass answers for it.",
+        ),
         Code.PATH_UNREADABLE: (
             "It cannot be told which file the path means: a loop of links, a folder that may not be searched, a NUL "
             "byte, more than 4,096 bytes, a name that is no text, a path that means something else to each process.",

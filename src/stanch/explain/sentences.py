@@ -34,6 +34,7 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
         Code.POLICY_INVALID: "Denied because the policy has a mistake at {detail}; mend it first: {subject}",
         Code.LAYER_FAILED: "{verb} because the layer {layer} gave no answer ({detail}): {subject}",
         Code.REWRITE_LOOP: "Denied because the layer {layer} rewrote the arguments twice: {subject}",
+        Code.POLICY_SAYS: "{verb} by the layer {layer} ({detail}): {subject}",
         Code.PATH_UNREADABLE: "Denied because the path cannot be read ({detail}): {subject}",
         Code.PATH_PROTECTED: "Denied because it belongs to Stanch itself: {subject}",
         Code.RUNS_CODE: "Denied because what is written there is run as code later: {subject}",
@@ -75,6 +76,8 @@ def sentence(reason: Reason, effect: Effect = Effect.DENY) -> str:
     )
     if rule and rule.note and reason.code is Code.RULE:
         text += f" [{visible(rule.note)}]"
+    if reason.detail and reason.code is Code.RULE:
+        text += f" ({visible(reason.detail)})"
     return text
 
 

@@ -61,13 +61,14 @@ def asks_of(answers: Iterable[Answer | None]) -> tuple[str, ...]:
     """Every ask among the answers to a call, as an approval names it: its layer, its code, its rule if one spoke.
 
     WHY a rule by its words, and by whether it is mandated: its number is its place in its group, where another rule
-    may stand by the time that the call is started. A tier has cells for rules, which its detail names: who was shown
-    the ask of one has said nothing of another's.
+    may stand by the time that the call is started. A tier has cells for rules, which its detail names, and a policy or
+    a hook has its own words: who was shown the ask of one has said nothing of another's.
     """
     found = []
     for answer in answers:
         if answer is not None and answer.effect is Effect.ASK:
-            rule = answer.detail if answer.layer is LayerId.TIER else ""
+            own_words = answer.layer is LayerId.TIER or answer.code is Code.POLICY_SAYS
+            rule = answer.detail if own_words else ""
             if answer.rule is not None:
                 rule = f"{answer.rule.group}/{answer.rule.words}"
             mandated = "!" if answer.mandated else ""

@@ -50,6 +50,11 @@ class EffectiveContext:
             roots.append(found.key)
         return Grants(tuple(roots))
 
+    @property
+    def written(self) -> RunContext:
+        """The run context as its owner wrote it."""
+        return self._context
+
     def tool_group_id(self) -> str | None:
         """The permission group whose rules come first; None for `default` alone."""
         return self._context.security_group

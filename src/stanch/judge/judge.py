@@ -1,17 +1,17 @@
 """Would a call that nobody has made be refused outright? One walk over the gate's own layers, and two faces of it.
 
-Settles which answers are held against a probe, and which silence is told apart from which. It asks nobody itself: it is
-a generator that says which layer to ask next. Does not settle who waits for whom, nor how long (`app.judging`).
+Settles which answers are held against a probe, and which silence is told apart from which. It waits for nobody: it says
+which layer to ask next. Does not settle who waits for whom, nor how long (`app.judgments`).
 INVARIANT: a layer that gave no answer never counts as one that has no objection.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from stanch.policy.layers import NO_OBJECTION, ORDER, Failed, Layer, LayerAnswer
-from stanch.policy.walk import Reply, Restamp, walk
+from stanch.policy.layers import MANDATING, NO_OBJECTION, ORDER, Failed, Layer, LayerAnswer, Rewrite
+from stanch.policy.walk import Request, Restamp, answers_of, walk
 from stanch.values.call import JudgedCall
 from stanch.values.decision import Answer, Effect
 from stanch.values.reason import Code, LayerId, Reason
@@ -19,148 +19,232 @@ from stanch.values.verdict import Cause, Face, State, Verdict
 
 ASKED = tuple(layer for layer in ORDER if layer not in (LayerId.INTEGRITY, LayerId.HOOKS))
 """The layers that are asked. SPEC: hooks screen a model's own calls, and a live write meets the built-in guards."""
-POLICIES = frozenset({LayerId.CALLER_POLICY, LayerId.INHERITED_CONSTRAINT})
-SEATS = frozenset({Code.NO_APPROVER, Code.APPROVAL_EXPIRED, Code.CANCELLED})
-"""How a policy's deny says that it is none of a rule's: it would have asked a person, and nobody was there to answer."""
-_SILENCES = {
-    (LayerId.PERSISTED_RULES, Code.STORE_UNREADABLE): Cause.STORE_UNREADABLE,
-    (LayerId.PERSISTED_RULES, Code.CALL_UNREADABLE): Cause.CALL_UNREADABLE,
-    (LayerId.TIER, Code.POLICY_INVALID): Cause.STORE_UNREADABLE,
+HUNG = Failed("it took longer than anybody waited", Cause.TIMED_OUT)
+"""The reply that stands for a layer that was asked, and had not answered when the time was over."""
+_TOO_LATE = Failed("the judgment's time was over", Cause.TIMED_OUT)
+_SEAT = Failed("it would ask a person, and none can be asked", Cause.APPROVAL_SEAT)
+_REWRITTEN = Failed("it wants other arguments", Cause.REWRITTEN)
+_SEATS = {
+    Code.NO_APPROVER: Cause.APPROVAL_SEAT,
+    Code.APPROVAL_EXPIRED: Cause.APPROVAL_SEAT,
+    Code.CANCELLED: Cause.APPROVAL_SEAT,
+}
+"""How a policy's deny says that it is none of a rule's: it would have asked a person, and nobody was there."""
+_SILENCES: Mapping[LayerId, Mapping[Code, Cause]] = {
+    LayerId.PERSISTED_RULES: {
+        Code.STORE_UNREADABLE: Cause.STORE_UNREADABLE,
+        Code.CALL_UNREADABLE: Cause.CALL_UNREADABLE,
+    },
+    LayerId.TIER: {Code.POLICY_INVALID: Cause.STORE_UNREADABLE},
+    LayerId.CALLER_POLICY: _SEATS,
+    LayerId.INHERITED_CONSTRAINT: _SEATS,
 }
 """What the gate's layers say where they cannot be read: to the gate that is a refusal, here it is no answer."""
-TOO_LATE = Failed("the judgment's time was over", Cause.TIMED_OUT)
-_REWRITTEN = Failed("it wants other arguments", Cause.REWRITTEN)
-
-Judging = Generator[Layer, LayerAnswer, Verdict]
+_FAULTS = {
+    (LayerId.PERSISTED_RULES, Cause.THREW): Cause.STORE_UNREADABLE,
+    (LayerId.PERSISTED_RULES, Cause.TIMED_OUT): Cause.STORE_UNREADABLE,
+    (LayerId.ORG_RULES, Cause.THREW): Cause.ORG_UNAVAILABLE,
+    (LayerId.ORG_RULES, Cause.TIMED_OUT): Cause.ORG_UNAVAILABLE,
+}
+"""What it means that a layer failed, where that is more than that it threw or took too long."""
+_NEW = tuple.__new__  # WHY: half the cost of calling the named tuple, in a busy place
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What one layer said of a probe, for whoever wants to see all of it."""
+    """What one layer said of a probe, for whoever wants to see all of it: the answer that counts, and those in full."""
 
     layer: LayerId
     state: State
     answer: Answer | None = None
     cause: Cause | None = None
+    said: Sequence[Answer | None] = ()
 
 
-def judge(
-    call: JudgedCall,
-    face: Face,
-    layers: Sequence[Layer],
-    spent: Callable[[], bool],
-    hear: Callable[[Heard], None] | None = None,
-) -> Judging:
-    """Asks each layer that is there, and gives the verdict.
+class Panel:
+    """The layers of one session as the judge asks them, in order: made once, for any number of probes of one face."""
 
-    A layer that is `immediate` is asked right here; every other one is yielded to whoever drives it, who sends its
-    answer. `spent` says whether the judgment's time is over: whatever layer is reached then is not asked.
+    __slots__ = ("face", "layers")
+
+    def __init__(self, face: Face, layers: Sequence[Layer]) -> None:
+        asked = sorted((layer for layer in layers if layer.id in ASKED), key=lambda layer: ASKED.index(layer.id))
+        self.face = face
+        self.layers: tuple[Layer, ...] = tuple(
+            _Told(layer, face) if layer.id in _SILENCES else layer for layer in asked
+        )
+
+    def behind(self, layer: Layer) -> Sequence[Layer]:
+        """The layers that are asked after this one."""
+        return self.layers[1 + next(place for place, one in enumerate(self.layers) if one is layer) :]
+
+
+class Judgment:
+    """One judgment: says which layer to ask next and takes its answer, until it has the verdict.
+
+    A layer that is `immediate` is asked right here; every other one is handed to whoever drives the judgment. `spent`
+    says whether its time is over: whatever layer is reached then is not asked. `hear` is told what each layer said.
     """
-    refused = _refused(call)
-    if refused is not None:
-        return refused
-    heard = _Hearing(face, hear)
-    run = walk(call, [_Asked(layer, spent) for layer in _in_order(layers)], Effect.ASK, heard)
-    request = next(run)
-    while True:
-        reply: Reply
-        if isinstance(request, _Asked):
-            reply = TOO_LATE if spent() else _meant((yield request.layer), request.id)
-        elif isinstance(request, Restamp):
-            reply = _REWRITTEN
-        else:
-            return heard.verdict(call)
-        request = run.send(reply)
 
+    __slots__ = ("_asked", "_call", "_face", "_hear", "_panel", "_run", "_spent", "denied", "held", "silent")
 
-def _in_order(layers: Sequence[Layer]) -> list[Layer]:
-    return sorted((layer for layer in layers if layer.id in ASKED), key=lambda layer: ASKED.index(layer.id))
-
-
-def _refused(call: JudgedCall) -> Verdict | None:
-    """The verdict where the path itself is refused before any layer is asked."""
-    for effect in call.effects:
-        stamp = effect.stamp
-        if stamp is None or stamp.refusal in (None, Code.RUNS_CODE):
-            continue
-        reason = Reason(stamp.refusal, LayerId.INTEGRITY, None, stamp.path or stamp.requested, stamp.detail)
-        if stamp.refusal is Code.PATH_PROTECTED:
-            return Verdict(State.DENY, LayerId.INTEGRITY, reason, judged=stamp.path or None)
-        return Verdict(State.UNANSWERABLE, LayerId.INTEGRITY, reason, Cause.CALL_UNREADABLE)
-    return None
-
-
-class _Asked:
-    """A layer as the judge hears it: not asked once the time is over, and told apart where it could not be read."""
-
-    __slots__ = ("id", "immediate", "layer", "spent")
-
-    def __init__(self, layer: Layer, spent: Callable[[], bool]) -> None:
-        self.layer, self.spent = layer, spent
-        self.id, self.immediate = layer.id, layer.immediate
-
-    def ask(self, call: JudgedCall) -> LayerAnswer:
-        return TOO_LATE if self.spent() else _meant(self.layer.ask(call), self.id)
-
-
-def _meant(reply: LayerAnswer, layer: LayerId) -> LayerAnswer:
-    """The layer's answer, or that it gave none: WHY here, a deny that is none would end the walk."""
-    if reply is NO_OBJECTION or not isinstance(reply, list | tuple):
-        return reply
-    for answer in reply:
-        if not isinstance(answer, Answer):
-            continue
-        if answer.effect is Effect.DENY and answer.code in SEATS and layer in POLICIES:
-            return Failed("it would ask a person, and none can be asked", Cause.APPROVAL_SEAT)
-        cause = _SILENCES.get((layer, answer.code))
-        if cause is not None:
-            return Failed(answer.detail, cause)
-    return reply
-
-
-@dataclass(slots=True)
-class _Hearing:
-    """Takes down what each layer says; it is the walk's record."""
-
-    face: Face
-    hear: Callable[[Heard], None] | None
-    denied: Answer | None = None
-    held: Answer | None = None
-    silent: tuple[LayerId, Failed] | None = field(default=None)
-
-    def __call__(
-        self, layer: LayerId, said: Sequence[Answer | None], *, rewrote: bool = False, failed: Failed | None = None
+    def __init__(
+        self, call: JudgedCall, panel: Panel, spent: Callable[[], bool], hear: Callable[[Heard], None] | None = None
     ) -> None:
-        del rewrote
-        state, answer = State.NO_OBJECTION, None
+        self._call, self._panel, self._face, self._spent, self._hear = call, panel, panel.face, spent, hear
+        self.denied: Answer | None = None
+        self.held: Answer | None = None
+        self.silent: tuple[LayerId, Failed] | None = None
+
+    def begin(self) -> Layer | Verdict:
+        """The first layer that has to be asked elsewhere, or the verdict where there is none."""
+        effects = self._call.effects
+        stamp = effects[0].stamp
+        if len(effects) > 1 or (stamp is not None and stamp.refusal is not None):
+            refused = refusal(self._call)
+            if refused is not None:
+                return refused
+        if self._spent():
+            self._unasked(self._panel.layers)
+            return self._verdict()
+        self._run = walk(self._call, self._panel.layers, Effect.ASK, self._take, every=self._hear is not None)
+        return self._after(next(self._run))
+
+    def go_on(self, reply: LayerAnswer) -> Layer | Verdict:
+        """What comes after the answer of the layer that was handed out last; `HUNG` stands for none in time."""
+        if not self._spent():
+            return self._after(self._run.send(reply))
+        layer = self._asked
+        failed = _REWRITTEN if isinstance(reply, Rewrite) else reply if isinstance(reply, Failed) else None
+        said = (
+            () if reply is NO_OBJECTION else answers_of(failed or reply, layer.id, len(self._call.effects), Effect.ASK)
+        )
+        self._take(layer.id, said, failed=failed)
+        if self.denied is None:
+            self._unasked(self._panel.behind(layer))
+        return self._verdict()
+
+    def _after(self, request: Request) -> Layer | Verdict:
+        while type(request) is not tuple:
+            if not isinstance(request, Restamp | tuple):
+                self._asked = request
+                return request
+            request = self._run.send(_REWRITTEN)
+        return self._verdict()
+
+    def _take(
+        self,
+        layer: LayerId,
+        said: Sequence[Answer | None],
+        *,
+        rewrote: bool = False,  # noqa: ARG002 - nothing is rewritten here
+        failed: Failed | None = None,
+    ) -> None:
+        """Takes down one layer's answer: its deny, else the ask of it that is held, else that it gave none."""
+        state, told, cause = State.NO_OBJECTION, None, None
         for one in said:
             if one is None or one.effect is Effect.ALLOW:
                 continue
-            if one.code is Code.LAYER_FAILED:
-                failed = failed or Failed(one.detail)
-                state = State.UNANSWERABLE
-                self.silent = self.silent or (layer, failed)
-            elif one.effect is Effect.DENY:
-                state, answer = State.DENY, one
-                self.denied = self.denied or one
+            if one.effect is Effect.DENY:
+                state, told = State.DENY, one
                 break
-            elif one.mandated or self.face is Face.WRITE:
-                state, answer = (State.ASK if self.face is Face.WRITE else State.MANDATED_ASK), one
-                self.held = self.held or one
-        if self.hear is not None:
-            self.hear(Heard(layer, state, answer, failed.kind if failed is not None else None))
+            if one.code is Code.LAYER_FAILED and state is State.NO_OBJECTION:
+                failed = _as_meant(layer, failed or Failed(one.detail))
+                state, cause = State.UNANSWERABLE, failed.kind
+            elif one.code is not Code.LAYER_FAILED and told is None and (one.mandated or self._face is Face.WRITE):
+                state, told = (State.ASK if self._face is Face.WRITE else State.MANDATED_ASK), one
+        if state is State.DENY:
+            self.denied = self.denied or told
+        elif told is not None:
+            self.held = self.held or told
+        elif failed is not None and self.silent is None:
+            self.silent = layer, failed
+        if self._hear is not None:
+            self._hear(Heard(layer, state, told, cause if told is None else None, tuple(said)))
 
-    def verdict(self, call: JudgedCall) -> Verdict:
+    def _unasked(self, layers: Sequence[Layer]) -> None:
+        """Takes down that these layers were reached when the time was over."""
+        for layer in layers:
+            self.silent = self.silent or (layer.id, _TOO_LATE)
+            if self._hear is not None:
+                self._hear(Heard(layer.id, State.UNANSWERABLE, None, Cause.TIMED_OUT))
+
+    def _verdict(self) -> Verdict:
         """The strongest that was said: a deny, then an ask that is held, then a layer that could not answer."""
-        stamp = call.effects[0].stamp
+        stamp = self._call.effects[0].stamp
         path = "" if stamp is None else stamp.path
         against = self.denied or self.held
         if against is not None:
-            asks = State.ASK if self.face is Face.WRITE else State.MANDATED_ASK
+            asks = State.ASK if self._face is Face.WRITE else State.MANDATED_ASK
             reason = Reason(against.code, against.layer, against.rule, path, against.detail)
-            return Verdict(State.DENY if self.denied else asks, against.layer, reason, judged=path or None)
+            return Verdict(State.DENY if self.denied else asks, against.layer, reason, None, path or None)
         if self.silent is not None:
             layer, failed = self.silent
-            reason = Reason(Code.LAYER_FAILED, layer, None, path, failed.cause)
-            return Verdict(State.UNANSWERABLE, layer, reason, failed.kind)
-        return Verdict(State.NO_OBJECTION, judged=path or None)
+            return Verdict(State.UNANSWERABLE, layer, _silence(layer, path, failed), failed.kind)
+        return _NEW(Verdict, (State.NO_OBJECTION, None, None, None, path or None))
+
+
+def refusal(call: JudgedCall) -> Verdict | None:
+    """The verdict where the path itself is refused before any layer is asked; else None."""
+    unread: Verdict | None = None
+    for effect in call.effects:
+        stamp = effect.stamp
+        if stamp is None or stamp.refusal is None or stamp.refusal is Code.RUNS_CODE:
+            continue
+        reason = Reason(stamp.refusal, LayerId.INTEGRITY, None, stamp.path or stamp.requested, stamp.detail)
+        if stamp.refusal is Code.PATH_PROTECTED:
+            return Verdict(State.DENY, LayerId.INTEGRITY, reason, None, stamp.path or None)
+        if unread is None:
+            unread = Verdict(State.UNANSWERABLE, LayerId.INTEGRITY, reason, Cause.CALL_UNREADABLE)
+    return unread
+
+
+class _Told:
+    """A layer whose every silence is told apart from its refusals, before the walk hears it.
+
+    WHY before: here, a deny that is none would end the walk, and keep a later layer's from being heard.
+    """
+
+    __slots__ = ("_ask", "_face", "_silences", "id", "immediate")
+
+    def __init__(self, layer: Layer, face: Face) -> None:
+        self.id, self.immediate = layer.id, layer.immediate
+        self._ask, self._face, self._silences = layer.ask, face, _SILENCES[layer.id]
+
+    def ask(self, call: JudgedCall) -> LayerAnswer:
+        """The layer's answer; `Failed` where it has none that counts."""
+        reply = self._ask(call)
+        if type(reply) is list or type(reply) is tuple:
+            for answer in reply:
+                if type(answer) is Answer and answer.code in self._silences:
+                    return self._meant(reply)
+        return reply
+
+    def _meant(self, reply: Sequence[Answer | None]) -> LayerAnswer:
+        """What is left of the reply without its silences, where that objects to anything; else the first silence."""
+        silent: Answer | None = None
+        rest: list[Answer | None] = []
+        for one in reply:
+            is_silence = type(one) is Answer and one.code in self._silences
+            silent = silent or (one if is_silence else None)
+            rest.append(None if is_silence else one)
+        if silent is None or any(type(one) is Answer and self._is_held(one) for one in rest):
+            return rest
+        cause = self._silences[silent.code]
+        return _SEAT if cause is Cause.APPROVAL_SEAT else Failed(silent.detail, cause)
+
+    def _is_held(self, answer: Answer) -> bool:
+        if answer.effect is Effect.ASK:
+            return answer.mandated or self.id in MANDATING or self._face is Face.WRITE
+        return answer.effect is Effect.DENY
+
+
+def _as_meant(layer: LayerId, failed: Failed) -> Failed:
+    """The failure as this layer's: what it means that the store or the organization gave no answer."""
+    if failed is HUNG and layer is LayerId.ORG_RULES:
+        return failed
+    meant = _FAULTS.get((layer, failed.kind))
+    return failed if meant is None else Failed(failed.cause, meant)
+
+
+def _silence(layer: LayerId, path: str, failed: Failed) -> Reason:
+    return Reason(Code.LAYER_FAILED, layer, None, path, failed.cause)

@@ -13,12 +13,16 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from stanch.paths import grants, pattern
+from stanch.paths import pattern
 from stanch.policy import shapes
 from stanch.policy.approval_shapes import is_address
+from stanch.policy.context_tables import context_of, grant_problems
 from stanch.policy.declared import DeclaredEffect, Form, Tool
-from stanch.policy.document import Document, Organization, Policy, TierSpec, Webhook
+from stanch.policy.document import Document, Policy, TierSpec, Webhook
 from stanch.policy.known_tools import known
+from stanch.policy.layer_tables import tables_of
+from stanch.policy.memory_table import consolidation_of
+from stanch.policy.organization_source import organization_of
 from stanch.policy.places import Places, rule_lines
 from stanch.policy.providers import agents_of, providers_of
 from stanch.policy.routing import proxying_of, working_problems
@@ -40,6 +44,7 @@ SCOPES = {
     "agents": "runtime",
     "providers": "runtime",
     "proxy": "runtime",
+    "memory": "runtime",
 }
 
 
@@ -77,11 +82,13 @@ class _Builder:
         models = self.models()
         webhook = self.webhook()
         runtime = self.below("agents"), self.below("providers"), self.below("proxy")
-        for where, message in working_problems(*runtime, self.bad):
+        tables = tables_of(
+            values, self.bad, self.parsed, lambda at: f"{self.document.file}:{self.places.line(at)}", self.problem
+        )
+        organization, wrong_source = organization_of(values, self.bad)
+        memory, wrong_memory = consolidation_of(values, self.bad)
+        for where, message in (*working_problems(*runtime, self.bad), *wrong_source, *wrong_memory):
             self.problem(where, message)
-        organization = None
-        if "organization" in values and ("organization",) not in self.bad:
-            organization = Organization(**values["organization"])
         problems = sorted(self.problems, key=lambda p: p.line)
         wrong = {p.scope: f"{self.document.file}:{p.line}" for p in reversed(problems) if not p.warning}
         return Policy(
@@ -99,10 +106,12 @@ class _Builder:
             organization=organization,
             expires_after=self.below("approvals", "expires_after") if ("approvals",) not in self.bad else {},
             webhook=webhook,
+            tables=tables,
             on_layer_failure=ACTIONS.get(str(values.get("on_layer_failure", "ask")), Effect.ASK),
             agents=MappingProxyType(agents_of(runtime[0], self.bad)),
             providers=MappingProxyType(providers_of(runtime[1], self.bad)),
             proxying=proxying_of(runtime[2], runtime[1], self.bad),
+            memory=memory,
             problems=tuple(problems),
             broken_runtime=wrong.get("policy", wrong.get("runtime")),
             broken=wrong.get("policy"),
@@ -179,10 +188,14 @@ class _Builder:
 
     def patterns(self, path: str, where: shapes.Location) -> tuple[pattern.PathPattern, ...]:
         try:
-            written = pattern.parse(path, self.workspace, self.home)
+            return self.parsed(path)
         except pattern.BadPattern as why:
             self.problem((*where, "path"), f"'path' is {why}" if str(why).startswith(("an ", "a ")) else str(why))
             return ()
+
+    def parsed(self, path: str) -> tuple[pattern.PathPattern, ...]:
+        """The patterns of a path. Raises `BadPattern`."""
+        written = pattern.parse(path, self.workspace, self.home)
         head = written.literal
         if head and head not in self._anchored:
             self._anchored[head] = self.anchor(head)
@@ -275,26 +288,3 @@ def anchored(written: pattern.PathPattern, anchor: Callable[[str], str | None]) 
     """The pattern, and where its head leads through a link, the same pattern behind that link."""
     real = anchor(written.literal) if written.literal else None
     return (written,) if real in (None, written.literal) else (written, written.rebased(str(real)))
-
-
-def context_of(row: Mapping[str, Any]) -> RunContext:
-    """The run context of a table that has the right shape."""
-    return RunContext(
-        row.get("security_group"),
-        tuple(row.get("system_prompt", ())),
-        tuple(row.get("allow_fs_writes", ())),
-        tuple(row.get("allow_fs_reads", ())),
-        row.get("working_directory"),
-    )
-
-
-def grant_problems(row: Mapping[str, Any]) -> list[tuple[shapes.Location, str]]:
-    """What is wrong with the grants of a run context, each with its place in it."""
-    found: list[tuple[shapes.Location, str]] = []
-    for key in ("allow_fs_writes", "allow_fs_reads"):
-        for at, text in enumerate(row.get(key, ())):
-            try:
-                grants.directory_of(text)
-            except grants.BadGrant as why:
-                found.append(((key, at), f"'{key}': {why}"))
-    return found

@@ -13,7 +13,9 @@ from typing import Any
 
 from stanch.paths.pattern import PathPattern
 from stanch.policy.declared import Tool
+from stanch.policy.layer_tables import NO_TABLES, LayerTables
 from stanch.policy.meant import toml_hint
+from stanch.policy.memory_table import Consolidation
 from stanch.policy.providers import Agent, Provider
 from stanch.policy.routing import Proxying
 from stanch.policy.rule import Group
@@ -24,10 +26,11 @@ from stanch.values.fault import Problem
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """Where the organization's rules come from."""
+    """Where the organization's rules come from. `token_env` names the variable that holds a bearer token."""
 
     source: str
     max_age_s: int = 300
+    token_env: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,9 @@ class Policy:
     groups are kept in a store too, and that cannot be read: what is known is then not all there is. `tiers` holds the
     shipped ones too, where the file has none of that id; `broken_tiers` is the place of a mistake in what the file says
     of tiers or models. `expires_after` are seconds by source, after which nobody may approve any more.
-    `broken_runtime` is the place of a mistake in what the file says of agents, providers or the model proxy.
+    `broken_runtime` is the place of a mistake in what the file says of agents, providers or the model proxy. `tables`
+    is what it says of skills, narrowing, the application's policy and hooks; a mistake there breaks the whole. `memory`
+    is when the memory is consolidated, None for never.
     """
 
     file: str
@@ -83,9 +88,11 @@ class Policy:
     on_layer_failure: Effect = Effect.ASK
     expires_after: Mapping[str, int] = field(default_factory=dict)
     webhook: Webhook | None = None
+    tables: LayerTables = NO_TABLES
     agents: Mapping[str, Agent] = field(default_factory=dict)
     providers: Mapping[str, Provider] = field(default_factory=dict)
     proxying: Proxying = field(default_factory=Proxying)
+    memory: Consolidation | None = None
     broken_runtime: str | None = None
     problems: tuple[Problem, ...] = ()
     broken: str | None = None

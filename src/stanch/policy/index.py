@@ -93,6 +93,21 @@ class _Kinds(dict[tuple[str, "EffectClass | None", bool], int]):
         return bits
 
 
+class _Renamed(dict[tuple[str, "EffectClass | None", bool], int]):
+    """The same where a tool has another name besides: a rule fits that fits either."""
+
+    def __init__(self, kinds: _Kinds, also: str) -> None:
+        super().__init__()
+        self._kinds, self._also = kinds, also
+
+    def __missing__(self, kind: tuple[str, EffectClass | None, bool]) -> int:
+        _, cls, declared = kind
+        bits = self._kinds[kind] | self._kinds[self._also, cls, declared]
+        if len(self) < 1 << 10:
+            self[kind] = bits
+        return bits
+
+
 class RuleIndex:
     """The index of one ordered list of rules: those of the session's group, then those of `default`.
 
@@ -123,12 +138,14 @@ class RuleIndex:
         self._folded: PathBits | None = None
         self._who: dict[tuple[str | None, str | None], int] = {}
 
-    def bind(self, agent: str | None, source: str | None) -> Decide:
+    def bind(self, agent: str | None, source: str | None, also: str = "") -> Decide:
         """A function from (tool, effect class, declared, path) to the place of the first rule that fits.
 
-        The path is a stamp's key, or None for an effect without a path; no rule fits: the number of rules.
+        The path is a stamp's key, or None for an effect without a path; no rule fits: the number of rules. `also` is
+        another name that every tool is known by.
         """
-        kinds, who, none = self._kinds, self.who(agent, source), len(self.rules)
+        kinds = _Renamed(self._kinds, also) if also else self._kinds
+        who, none = self.who(agent, source), len(self.rules)
         paths, pathless = self._paths, self._paths.pathless
         anywhere = self._paths.anywhere
         names, extensions, tests = anywhere

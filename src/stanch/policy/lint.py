@@ -16,6 +16,7 @@ from stanch.policy.declared import Form, Tool
 from stanch.policy.dialects import path_said, tool_said
 from stanch.policy.document import Policy
 from stanch.policy.known_tools import server_of, tool_named
+from stanch.policy.layer_tables import unfenced
 from stanch.policy.meant import nearest
 from stanch.policy.overlap import partly_unreachable
 from stanch.policy.reach import kinds_of, named_by, spoken_of
@@ -48,6 +49,8 @@ class FindingKind(StrEnum):
     OTHER_DIALECT = "other_dialect"
     NO_TOOL_NAME = "no_tool_name"
     NEVER_DECIDES = "never_decides"
+    NO_FENCE = "no_fence"
+    SAYS_NOTHING = "says_nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,9 @@ def lint(policy: Policy, inert: Collection[str] = ()) -> list[Finding]:
         return []
     found = [*_tool_findings(policy), *_condition_findings(policy), *_allow_findings(policy)]
     found += _order_findings(policy, inert)
+    found += [
+        Finding(FindingKind.NO_FENCE, place, "", 0, said) for place, said in unfenced(policy.tables.skills.values())
+    ]
     if policy.broken_tiers is None:
         kind = FindingKind.NEVER_DECIDES
         found += [Finding(kind, one.place, "", 0, one.message, one.others) for one in idle_cells(policy.tiers)]
@@ -88,9 +94,10 @@ def line_of(place: str) -> int:
 
 
 def written(policy: Policy) -> Iterator[Rule]:
-    """Every rule that a person writes, in the file or in the database, group by group."""
+    """Every rule that a person writes, in the file or in the database, group by group, and every row of the file."""
     for group in policy.groups.values():
         yield from filter(_is_written, group.rules)
+    yield from policy.tables.rows
 
 
 def _is_written(rule: Rule) -> bool:

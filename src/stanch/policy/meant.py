@@ -59,7 +59,14 @@ WORDS: Mapping[str, str] = {
     "net": "network",
 }
 # The lists of tables of a policy file: each item has a header in double brackets.
-LISTS = {"groups": "each group", "groups.rules": "each rule"}
+LISTS = {
+    "groups": "each group",
+    "groups.rules": "each rule",
+    "skills": "each skill",
+    "skills.rules": "each row",
+    "narrowing": "each row",
+    "hooks": "each hook",
+}
 _PAIR = re.compile(r"\s*(?P<key>[\w.-]+)\s*=\s*(?P<value>.*?)\s*(?:#.*)?$")
 _COLON = re.compile(r"\s*[\"']?(?P<key>[\w.-]+)[\"']?\s*:\s*(?P<value>\S.*?),?\s*$")
 _HEADER = re.compile(r"\s*(?P<open>\[{1,2})(?P<name>[^\[\]#=]*)\]{0,2}\s*(?:#.*)?$")

@@ -140,6 +140,10 @@ class PersistedRules:
         fitting = self.index.all_matching(call.call.tool, effect.cls, call.declared, key, self._who, folded=folded)
         return next(fitting, len(self.index.rules))
 
+    def probed(self, also: str) -> ProbedRules:
+        """The same rules for a probe, whose tool is known by another name as well."""
+        return ProbedRules(self, also)
+
     def is_memory(self, call: JudgedCall) -> bool:
         """True for a write tool's call whose every target lies under the workspace's memory."""
         first = call.effects[0].stamp
@@ -167,12 +171,7 @@ class ProbedRules(PersistedRules):
             rules.index, agent=rules.agent, source=rules.source, memory=rules.memory, missing=rules.missing
         )
         self._also = also
-        one = self._decide
-
-        def decide(tool: str, cls: EffectClass | None, declared: bool, key: str | None) -> int:
-            return min(one(tool, cls, declared, key), one(also, cls, declared, key))
-
-        self._decide = decide
+        self._decide = rules.index.bind(rules.agent, rules.source, also)
 
     def _place(self, call: JudgedCall, effect: CallEffect, key: str | None, *, folded: bool) -> int:
         other = call._replace(call=call.call._replace(tool=self._also))

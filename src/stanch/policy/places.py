@@ -39,6 +39,7 @@ class Places:
 
     def __init__(self, text: str) -> None:
         self._lines: dict[Place, int] = {(): 1}
+        self._nodes: dict[Place, Node] = {}
         self._counts: dict[Place, int] = {}
         tree = Parser(Language(tree_sitter_toml.language())).parse(text.encode())
         for node in tree.root_node.children:
@@ -50,6 +51,13 @@ class Places:
         while at not in self._lines:
             at = at[:-1]
         return self._lines[at]
+
+    def node(self, where: Place) -> Node | None:
+        """The piece of text at exactly this place: a key with its value, an item of a list, or a table from its header.
+
+        None where there is none.
+        """
+        return self._nodes.get(where)
 
     def _top(self, node: Node) -> None:
         if node.type == "pair":
@@ -78,7 +86,7 @@ class Places:
         return place
 
     def _pair(self, node: Node, inside: Place) -> None:
-        key, value = node.children[0], node.children[-1]
+        key, value = node.children[0], value_of(node)
         place = inside
         for name in _names(key):
             place = (*place, name)
@@ -98,6 +106,12 @@ class Places:
 
     def _note(self, place: Place, node: Node) -> None:
         self._lines.setdefault(place, node.start_point[0] + 1)
+        self._nodes.setdefault(place, node)
+
+
+def value_of(pair: Node) -> Node:
+    """The value of a key. WHY not the last piece: a comment behind it is one more."""
+    return next(child for child in reversed(pair.children) if child.type != "comment")
 
 
 def _names(node: Node) -> list[str]:

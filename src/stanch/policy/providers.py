@@ -16,6 +16,8 @@ from stanch.policy.known_tools import known
 from stanch.values.fault import Conflict, quoted
 
 MOST_STEPS = 100
+CONTEXT_FILES = ("AGENTS.md",)
+MOST_CONTEXT_FILES = 16
 
 
 class Dialect(StrEnum):
@@ -40,7 +42,8 @@ class Provider:
 class Agent:
     """An agent: what it is told, the model it begins with, the tools it has (None for all), and how long it goes on.
 
-    `most_steps` is how many requests to a model one turn may take.
+    `most_steps` is how many requests to a model one turn may take. `context_files` are the names of files that go along
+    from where it works, and from the directories above that up to the workspace.
     """
 
     id: str
@@ -48,6 +51,7 @@ class Agent:
     model: str | None = None
     tools: frozenset[str] | None = None
     most_steps: int = MOST_STEPS
+    context_files: tuple[str, ...] = CONTEXT_FILES
 
 
 SHIPPED: Mapping[str, Provider] = {
@@ -86,6 +90,7 @@ def agents_of(written: Mapping[str, Any], bad: Container[Location]) -> dict[str,
             row.get("model"),
             frozenset(row["tools"]) if "tools" in row else None,
             row.get("most_steps", MOST_STEPS),
+            tuple(row.get("context_files", CONTEXT_FILES)),
         )
         for name, row in written.items()
         if ("agents", name) not in bad
@@ -123,3 +128,10 @@ def runtime_problems(
             found = known().get(tool)
             if found is None or not found.builtin:
                 yield ("agents", name, "tools", at), f"'{tool}' is no built-in tool"
+        files = row.get("context_files", ())
+        if len(files) > MOST_CONTEXT_FILES:
+            yield ("agents", name, "context_files"), f"'context_files' has more than {MOST_CONTEXT_FILES} names"
+        for at, file in enumerate(files):
+            if "/" in file or file in (".", "..") or not file.isprintable():
+                why = "'context_files' holds names of files, without a directory"
+                yield ("agents", name, "context_files", at), why

@@ -22,6 +22,7 @@ class AgentShape(TypedDict):
     model: NotRequired[Text]
     tools: NotRequired[list[Text]]
     most_steps: NotRequired[Annotated[int, Field(gt=0, le=10_000)]]
+    context_files: NotRequired[list[Text]]
 
 
 @with_config(_STRICT)

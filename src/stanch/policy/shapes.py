@@ -12,8 +12,18 @@ from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
 from stanch.policy.approval_shapes import ApprovalsShape, WebhookShape
+from stanch.policy.layer_shapes import (
+    LAYER_TABLES,
+    CallerPolicyShape,
+    HookShape,
+    NarrowingShape,
+    SkillRowShape,
+    SkillShape,
+)
 from stanch.policy.meant import KEYS, LISTS, WORDS, unknown
+from stanch.policy.memory_table import MemoryShape
 from stanch.policy.runtime_shapes import TABLES, AgentShape, ProviderShape, ProxyShape
+from stanch.policy.tool_shapes import EffectShape, ToolShape
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 Text = Annotated[str, Field(min_length=1)]
@@ -109,36 +119,13 @@ class TierShape(TypedDict):
     quotes: NotRequired[bool]
 
 
-# `class` is a Python keyword, so the functional form.
-EffectShape = TypedDict(
-    "EffectShape",
-    {
-        "class": Literal["read", "write", "execute", "network"],
-        "argument": NotRequired[Text],
-        "form": NotRequired[Literal["path", "glob", "patch", "envelope", "revision", "uri", "url", "command"]],
-        "optional": NotRequired[bool],
-        "recursive": NotRequired[bool],
-        "only": NotRequired[Text],
-    },
-)
-EffectShape.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]
-
-
-@with_config(_STRICT)
-class ToolShape(TypedDict):
-    """One `[tools.NAME]`."""
-
-    effects: list[EffectShape]
-    category: NotRequired[Literal["filesystem", "shell", "subagent", "introspection", "config", "network", "mcp"]]
-    expands_home: NotRequired[bool]
-
-
 @with_config(_STRICT)
 class OrganizationShape(TypedDict):
     """`[organization]`."""
 
     source: Text
     max_age_s: NotRequired[Annotated[int, Field(gt=0)]]
+    token_env: NotRequired[Text]
 
 
 @with_config(_STRICT)
@@ -158,6 +145,11 @@ class PolicyShape(TypedDict):
     agents: NotRequired[dict[str, AgentShape]]
     providers: NotRequired[dict[str, ProviderShape]]
     proxy: NotRequired[ProxyShape]
+    memory: NotRequired[MemoryShape]
+    skills: NotRequired[list[SkillShape]]
+    narrowing: NotRequired[list[NarrowingShape]]
+    caller_policy: NotRequired[CallerPolicyShape]
+    hooks: NotRequired[list[HookShape]]
 
 
 POLICY: TypeAdapter[PolicyShape] = TypeAdapter(PolicyShape)
@@ -178,7 +170,9 @@ _BY_KEY: dict[str, Any] = {
     "organization": OrganizationShape,
     "approvals": ApprovalsShape,
     "webhook": WebhookShape,
+    "memory": MemoryShape,
     **TABLES,
+    **LAYER_TABLES,
     **dict.fromkeys(("agent", "source"), ContextShape),
 }
 
@@ -225,7 +219,7 @@ def _message(detail: ErrorDetails, where: Location, top: Any) -> str:
         return f"'{key}' is missing"
     if kind == "literal_error":
         return _no_such_word(detail, key, got)
-    if kind == "string_too_short":
+    if kind in ("string_too_short", "too_short"):
         return f"'{key}' is empty"
     if kind in ("greater_than_equal", "less_than_equal"):
         return f"'{key}' must be {context.get('ge', context.get('le'))}, not {detail['input']}"
@@ -279,6 +273,8 @@ def _unknown_key(key: str, value: Any, where: Location, top: Any) -> str:
 
 def _shape_at(where: Location, top: Any) -> Any:
     """The shape that the table at this place must have."""
+    if where[:1] == ("skills",) and "rules" in where[1:]:
+        return SkillRowShape
     for at in range(len(where) - 1, -1, -1):
         part = where[at]
         if isinstance(part, str) and part in _BY_KEY:

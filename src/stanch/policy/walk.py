@@ -47,12 +47,18 @@ Walk = Generator[Request, Reply, None]
 
 
 def walk(
-    call: JudgedCall, layers: Sequence[Layer], on_failure: Effect = Effect.ASK, record: Record | None = None
+    call: JudgedCall,
+    layers: Sequence[Layer],
+    on_failure: Effect = Effect.ASK,
+    record: Record | None = None,
+    *,
+    every: bool = True,
 ) -> Walk:
     """Asks each layer that is there, in order, past every ask, up to the first deny.
 
     A layer that is `immediate` decides on the call's values alone and is asked right here; every other one is yielded
-    to whoever drives the walk. `record` is told of each answer as it comes, for a trace; it changes nothing.
+    to whoever drives the walk. `record` is told of each answer as it comes, for a trace; it changes nothing. Without
+    `every` it is not told of a layer that has no objection.
 
     A layer that fails or answers nonsense counts as a mandated ask, or as a deny where `on_failure` says so: never as
     an allow. A rewrite starts the walk anew; a second one by the same layer is a deny.
@@ -74,7 +80,7 @@ def walk(
             else:
                 reply = yield layer
             if reply is NO_OBJECTION:
-                if record is not None:
+                if record is not None and every:
                     record(layer.id, ())
                 continue
             if type(reply) is Rewrite:

@@ -8,6 +8,7 @@ or whose process died while it ran, is not run again.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ from stanch.gate.approval import Move
 from stanch.gate.fingerprint import same_arguments
 from stanch.runtime.conversation import Conversation
 from stanch.runtime.live import Kind, Live
-from stanch.runtime.ports import Gate
+from stanch.runtime.ports import Gate, Surroundings
 from stanch.runtime.tool import Builtin, Job, Output
 from stanch.runtime.waiting import Bell, whole
 from stanch.values.approval import CallRecord, CallState
@@ -55,8 +56,10 @@ class Calling:
         live: Live,
         limiter: CapacityLimiter,
         tell: Callable[[str], str],
+        surroundings: Surroundings,
     ) -> None:
         """`tell` makes of the words of a refusal, or of a failure, what may be kept of them; it raises nothing."""
+        self._surroundings = surroundings
         self._gate, self._conversation, self._tools = gate, conversation, tools
         self._bell, self._live, self._limiter, self._words = bell, live, limiter, tell
 
@@ -125,7 +128,9 @@ class Calling:
         if tool is None:
             output = Output(f"There is no tool {call.tool}", failed=True)
         else:
+            began = time.time_ns()
             output = await self._ran(tool, job, call)
+            await run_sync(self._surroundings.ran, job, output, call_id, began)
         result = Result(call_id, (Text(output.text),), call.tool, failed=output.failed, tags=output.tags)
         result = await self._conversation.add_result(result)
         move = Move.FAIL if output.failed else Move.COMPLETE

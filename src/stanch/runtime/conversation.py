@@ -31,6 +31,8 @@ class Conversation:
         self.session_id, self.turn_id = session_id, turn_id
         self._log = log
         self.messages: list[Message] = []
+        self.context: tuple[Message, ...] = ()
+        """What the model is shown besides, which is not stored: what files say that go along with its requests."""
 
     async def load(self) -> None:
         """Reads what is stored."""
@@ -93,7 +95,7 @@ class Conversation:
         return None
 
     async def _marked(self, result: Result) -> Result:
-        return await run_sync(marked, result, self._call(result.call_id), tuple(self.messages))
+        return await run_sync(marked, result, self._call(result.call_id), (*self.context, *self.messages))
 
     def _call(self, call_id: str) -> Call | None:
         calls = (part for message in reversed(self.messages) for part in message.parts if isinstance(part, Call))

@@ -18,7 +18,7 @@ from pydantic_ai.usage import UsageLimits
 
 from stanch.runtime.conversation import Conversation
 from stanch.runtime.live import Kind, Live
-from stanch.runtime.ports import Setting, Settings, Sight
+from stanch.runtime.ports import Setting, Settings, Sight, Surroundings
 from stanch.runtime.send import Sending, SendStopped
 from stanch.runtime.toolset import Described, GatedToolset
 from stanch.runtime.transcript import model_messages
@@ -43,6 +43,7 @@ class Parts:
     settings: Settings
     sight: Sight
     live: Live
+    surroundings: Surroundings
     model_of: Callable[[str], Model]
     toolset_of: Callable[[Conversation, Mapping[str, Described]], GatedToolset]
     described: Mapping[str, Described]
@@ -57,6 +58,9 @@ async def drive(conversation: Conversation, parts: Parts) -> None:
             model = await run_sync(parts.model_of, setting.model)
         except Fault as why:
             raise Failed("turn_refused", str(why)) from None
+        # WHY once for each model: what one may be shown of them, another one may not.
+        context = await run_sync(parts.surroundings.context, conversation.session_id, abandon_on_cancel=True)
+        conversation.context = () if context is None else (context,)
         leg = _Leg(conversation, parts, setting, model, steps)
         try:
             done = await leg.run()
@@ -87,6 +91,8 @@ class _Leg:
                     await conversation.add_request(node.request)
                     if not await self._is_still_its_model():
                         return False
+                    if not self.steps:
+                        await self._notice()
                     self.steps += 1
                     async with node.stream(run.ctx) as stream:
                         async for event in stream:
@@ -109,10 +115,18 @@ class _Leg:
             parts.sight,
             conversation.session_id,
             setting.model,
-            lambda: (*setting.system, *conversation.messages),
+            lambda: (*setting.system, *conversation.context, *conversation.messages),
         )
         tools = {name: tool for name, tool in parts.described.items() if setting.tools is None or name in setting.tools}
         return Agent(sending, toolsets=[parts.toolset_of(conversation, tools)], retries=3, output_type=str)
+
+    async def _notice(self) -> None:
+        """Stores what the model is to be told of files, once all of its calls have their results."""
+        conversation, parts = self._conversation, self._parts
+        told = await run_sync(parts.surroundings.notice, conversation.session_id, abandon_on_cancel=True)
+        if told is not None:
+            await conversation.add(told)
+            parts.live.tell(conversation.session_id, Kind.MESSAGE, role="user")
 
     async def _is_still_its_model(self) -> bool:
         now = await run_sync(self._parts.settings.of, self._conversation.session_id)

@@ -25,6 +25,7 @@ class Kind(StrEnum):
     CALL = "call"  # a call moved to another state
     QUESTION = "question"  # a person is asked something
     TURN = "turn"  # a turn began or ended
+    NOTE = "note"  # a person is told something of the turn
     MISSED = "missed"  # this watcher was too slow for some of it
 
 

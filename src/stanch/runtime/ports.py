@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from stanch.gate.approval import Move
-from stanch.runtime.tool import Job
+from stanch.runtime.tool import Job, Output
 from stanch.values.approval import CallRecord, ClarificationRecord
 from stanch.values.message import Message
 
@@ -103,3 +103,16 @@ class Settings(Protocol):
 
     def of(self, session_id: str) -> Setting:
         """The setting of the session's next request. Raises `Conflict` where it has no model, or has ended."""
+
+
+class Surroundings(Protocol):
+    """What a model is told of files without having called for them. Nothing of this raises."""
+
+    def context(self, session_id: str) -> Message | None:
+        """What files say that go along with the session's requests, as a message of the system; None for nothing."""
+
+    def notice(self, session_id: str) -> Message | None:
+        """That files which the session's model has read are others by now; None where there is nothing new."""
+
+    def ran(self, job: Job, output: Output, call_id: str, began: int) -> None:
+        """Hears what a tool gave back that began at this moment, in nanoseconds of the epoch."""

@@ -37,6 +37,8 @@ class Job:
     for the end any more: a tool that takes long looks at it and stops. `environment` is what programs are started with.
     `session_id` is whose call it is. `approved` are the asks that whoever approved it was shown.
 
+    `writes` are the canonical paths that it was judged to write.
+
     Three are for a command. `reads` are the canonical paths that it was found to read, None where it was not
     fully resolved; `also_reads` are those that it was found to read even so. `closed_below` gives the paths below a
     directory that any tier closes, and whether all of it was looked at.
@@ -54,6 +56,7 @@ class Job:
     closed_below: Callable[[str], tuple[tuple[str, ...], bool]] = nobody_looked
     session_id: str = ""
     approved: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

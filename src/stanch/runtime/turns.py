@@ -20,7 +20,7 @@ from stanch.runtime.conversation import Conversation
 from stanch.runtime.driving import Failed, Parts, drive
 from stanch.runtime.live import Kind, Live
 from stanch.runtime.models import Models
-from stanch.runtime.ports import Gate, Log, Settings, Sight
+from stanch.runtime.ports import Gate, Log, Settings, Sight, Surroundings
 from stanch.runtime.tool import Builtin
 from stanch.runtime.toolset import Described, GatedToolset
 from stanch.runtime.waiting import Bell
@@ -70,12 +70,13 @@ class Turns:
         models: Models,
         model_of: Callable[[str], Any],
         live: Live,
+        surroundings: Surroundings,
         tell: Callable[[str], str] = lambda words: words,
     ) -> None:
         """`tell` makes of the words of a refusal, or of a failure, what may be kept of them; it raises nothing."""
         self._gate, self._log, self._keeper, self._settings = gate, log, keeper, settings
         self._sight, self._models, self._model_of, self.live = sight, models, model_of, live
-        self._words = tell
+        self._words, self._surroundings = tell, surroundings
         self._tools: dict[str, Builtin | Slow] = {}
         self._described: dict[str, Described] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -182,11 +183,13 @@ class Turns:
             live=self.live,
             limiter=self._limiter,
             tell=self._words,
+            surroundings=self._surroundings,
         )
         parts = Parts(
             settings=self._settings,
             sight=self._sight,
             live=self.live,
+            surroundings=self._surroundings,
             model_of=self._model_of,
             toolset_of=lambda c, tools: GatedToolset(c.session_id, self._gate, tools, calling),
             described=self._described,

@@ -29,11 +29,15 @@ class Jobs(Transactions):
         agent_id: str,
         enabled: bool = True,
         run_context: RunContext | None = None,
+        job_id: str | None = None,
         by: Actor,
     ) -> JobRecord:
-        """The new job, under an id of the store's own. That `cron` can be read is the caller's to check."""
+        """The new job, under an id of the store's own. That `cron` can be read is the caller's to check.
+
+        `job_id` is another id for it. Raises `Conflict` where that is taken.
+        """
         row: dict[str, Any] = {
-            "id": secrets.token_hex(12),
+            "id": job_id or secrets.token_hex(12),
             "name": name,
             "cron": cron,
             "prompt": prompt,
@@ -44,6 +48,7 @@ class Jobs(Transactions):
         }
         record = JOB.written(row)
         with self._changing(by, "job.create", record.id) as change:
+            change.vacant(JOB, record.id)
             change.add(JOB, row)
             change.detail.update(agent=agent_id, cron=cron, enabled=enabled, **context_places(run_context))
         return record

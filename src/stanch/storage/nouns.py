@@ -10,6 +10,7 @@ from typing import Any
 
 from stanch.storage.rows import LARGEST_ID, Fields, Noun, Unread
 from stanch.storage.schema import AUDIT, GROUPS, JOBS, PROJECTS, RULES, SESSIONS, TICKETS, TOKENS
+from stanch.storage.session_columns import narrowing_in, skills_in
 from stanch.values.decision import Effect
 from stanch.values.identity import Source
 from stanch.values.records import (
@@ -61,6 +62,9 @@ def _session(row: Fields) -> SessionRecord:
         run_context=row.context(),
         context_given=row.flag("context_given"),
         approver=row.flag("approver"),
+        skills=skills_in(row),
+        narrowing=narrowing_in(row),
+        has_policy=row.flag("has_policy"),
         created_at=row.moment("created_at"),
         ended_at=row.maybe_moment("ended_at"),
     )

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Column, Table
 
 from stanch.policy import shapes
-from stanch.policy.building import context_of
+from stanch.policy.context_tables import context_of
 from stanch.values.context import RunContext
 from stanch.values.fault import BadInput, BrokenRow
 from stanch.values.identity import Principal, PrincipalKind

@@ -7,6 +7,8 @@ Settles how a session is kept from its start to its end. Does not settle where i
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import ColumnElement
@@ -15,12 +17,14 @@ from stanch.storage.nouns import JOB, PROJECT, SESSION, TICKET
 from stanch.storage.pages import page_of
 from stanch.storage.rows import context_places, principal_columns, written_context, written_moment
 from stanch.storage.schema import SESSIONS, TICKETS
+from stanch.storage.session_columns import written_narrowing, written_skills
 from stanch.storage.transactions import Change, Transactions, find
 from stanch.storage.turns import stop_turns
 from stanch.storage.waiting_end import end_waiting
 from stanch.values.context import RunContext
 from stanch.values.fault import BadInput, Conflict, quoted
 from stanch.values.identity import Principal, Source
+from stanch.values.narrowing import NONE, Narrowing, Row
 from stanch.values.records import Actor, Broken, Page, SessionRecord
 
 
@@ -42,6 +46,9 @@ class Sessions(Transactions):
         run_context: RunContext | None = None,
         context_given: bool = False,
         approver: bool = True,
+        skills: Sequence[str] = (),
+        narrowing: Narrowing = NONE,
+        has_policy: bool = False,
         by: Actor,
     ) -> SessionRecord:
         """The new session, under an id of the store's own where none is given.
@@ -64,6 +71,9 @@ class Sessions(Transactions):
             "run_context": written_context(run_context),
             "context_given": int(context_given),
             "approver": int(approver),
+            "skills": written_skills(skills),
+            "narrowing": written_narrowing(narrowing),
+            "has_policy": int(has_policy),
             "created_at": written_moment(self._clock()),
             "ended_at": None,
         }
@@ -80,6 +90,8 @@ class Sessions(Transactions):
                 change.find(JOB, job_id)
             change.add(SESSION, row)
             change.detail.update(agent=agent_id, source=source.value, parent=parent_id, **context_places(run_context))
+            if skills or narrowing.rows or has_policy:
+                change.detail.update(skills=list(skills), rows=len(narrowing.rows), policy=has_policy)
         return record
 
     def get_session(self, session_id: str) -> SessionRecord:
@@ -143,6 +155,43 @@ class Sessions(Transactions):
             change.detail["model"] = model
             return change.replace(SESSION, session_id, {"model": model})
 
+    def set_skills(self, session_id: str, *, add: Sequence[str], remove: Sequence[str], by: Actor) -> SessionRecord:
+        """The session with these skills active and those no more. Raises `NotFound`, and `Conflict` where it has ended.
+
+        `Conflict` too for one to be removed that is not active.
+        """
+        with self._changing(by, "session.set_skills", session_id) as change:
+            _going_on(change, session_id)
+            active = SESSION.readable(change.find(SESSION, session_id)).skills
+            for name in remove:
+                if name not in active:
+                    raise Conflict(f"the skill {quoted(name)} is not active in the session {quoted(session_id)}")
+            left = tuple(dict.fromkeys((*(one for one in active if one not in remove), *add)))
+            change.detail.update(add=list(add), remove=list(remove), skills=list(left))
+            return change.replace(SESSION, session_id, {"skills": written_skills(left)})
+
+    def narrow(self, session_id: str, *, add: Sequence[Row], remove: Sequence[int], by: Actor) -> SessionRecord:
+        """The session with further rows, numbered as they come, and without those of these numbers.
+
+        Raises `NotFound`, and `Conflict` where it has ended, has no such row, or where one of them is frozen.
+        """
+        with self._changing(by, "session.narrow", session_id) as change:
+            _going_on(change, session_id)
+            before = SESSION.readable(change.find(SESSION, session_id)).narrowing
+            known = {row.id: row for row in before.rows}
+            for number in remove:
+                if number not in known:
+                    raise Conflict(f"the session {quoted(session_id)} has no row {number}")
+                if known[number].frozen:
+                    raise Conflict(
+                        f"row {number} of the session {quoted(session_id)} is frozen, and stays until it ends"
+                    )
+            made = tuple(replace(row, id=before.next + at) for at, row in enumerate(add))
+            kept = tuple(row for row in before.rows if row.id not in remove)
+            after = Narrowing((*kept, *made), before.next + len(made))
+            change.detail.update(add=[_named(row) for row in made], remove=list(remove))
+            return change.replace(SESSION, session_id, {"narrowing": written_narrowing(after)})
+
     def end_session(self, session_id: str, *, by: Actor) -> SessionRecord:
         """The session, ended, with whatever of it waits for a person, its bypasses, and its turn.
 
@@ -154,6 +203,12 @@ class Sessions(Transactions):
             ended = change.replace(SESSION, session_id, {"ended_at": written_moment(change.at)})
             change.detail.update(end_waiting(change, session_id, by), turns=stop_turns(change, session_id))
             return ended
+
+
+def _named(row: Row) -> str:
+    """A row as an audit row says it."""
+    on = "" if row.path is None else f" on {row.path}"
+    return f"{row.id}: {row.action.value} {row.tool}{on}"
 
 
 def _going_on(change: Change, session_id: str) -> None:

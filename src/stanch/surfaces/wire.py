@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from stanch.explain.written import reason_json, rule_json
-from stanch.policy import building, shapes
+from stanch.policy import context_tables, shapes
 from stanch.policy.losers import Contest, Loser
 from stanch.policy.rule import Rule
 from stanch.surfaces.parts import part_numbers
@@ -38,13 +38,19 @@ def decision_json(decision: Decision, *, trace: bool = False) -> Json:
 
 
 def answer_json(decision: Decision, policy: Json) -> Json:
-    """The answer with its whole trace, each step with its reason, and which policy spoke: `file` and `workspace`."""
+    """The answer with its whole trace, each step with its reason, and which policy spoke: `file` and `workspace`.
+
+    `arguments` are there where a policy or a hook changed them: the answer is about these.
+    """
     said = decision_json(decision, trace=True)
     for record, each in zip(said["effects"], decision.effects, strict=True):
         record["argument"] = each.effect.argument
     for record, step in zip(said["trace"], decision.trace, strict=True):
         answer = step.answer
         record["reason"] = None if answer is None else reason_json(step_reason(decision, answer), answer.effect)
+    if any(step.rewrote for step in decision.trace):
+        # WHY alone then: whoever asked has the arguments, and is to notice that these are others.
+        said["arguments"] = dict(decision.call.call.arguments)
     said["policy_version"] = decision.policy_version
     said["policy"] = policy | {"version": decision.policy_version}
     return said
@@ -99,9 +105,11 @@ def context_of(text: str) -> RunContext | None:
         return None
     if not isinstance(value, dict):
         raise BadContext("the context must be a JSON object, or null for none")
-    for _, message in shapes.violations(shapes.CONTEXT, value, shapes.ContextShape) or building.grant_problems(value):
+    for _, message in shapes.violations(shapes.CONTEXT, value, shapes.ContextShape) or context_tables.grant_problems(
+        value
+    ):
         raise BadContext(message)
-    return building.context_of(value)
+    return context_tables.context_of(value)
 
 
 def _effect_json(decision: Decision, effect: CallEffect, answer: Answer | None, part: int | None) -> Json:

@@ -67,9 +67,9 @@ class CallRecord:
     """A tool call of a session, from the moment it was asked for.
 
     `id` is the gate's; `tool_call_id` is whatever the agent calls it and proves nothing. `reason` is the one of its
-    last answer, as every door writes it. `edited`: a person changed its arguments. `cwd` is where its relative paths
-    start, None for where the session works. `node` is the process that runs it, or ran it. `request_id` is the approval
-    that it waits for, or that last released it.
+    last answer, as every door writes it. `edited`: a person, a policy or a hook changed its arguments. `cwd` is where
+    its relative paths start, None for where the session works. `node` is the process that runs it, or ran it.
+    `request_id` is the approval that it waits for, or that last released it.
     """
 
     id: str

@@ -54,6 +54,7 @@ class Code(StrEnum):
     POLICY_INVALID = "policy_invalid"
     LAYER_FAILED = "layer_failed"
     REWRITE_LOOP = "rewrite_loop"
+    POLICY_SAYS = "policy_says"
     PATH_UNREADABLE = "path_unreadable"
     PATH_PROTECTED = "path_protected"
     RUNS_CODE = "runs_code"

@@ -15,6 +15,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from stanch.values.context import RunContext
 from stanch.values.decision import Effect
 from stanch.values.identity import Principal, Source
+from stanch.values.narrowing import NONE, Narrowing
 
 Item_co = TypeVar("Item_co", covariant=True)
 
@@ -127,7 +128,9 @@ class SessionRecord:
     """A session. `context_given` is true where its creator gave `run_context`, if only as None.
 
     `approver` is false for a run that nobody watches: what it would ask is rejected at once. `model` is the one it uses
-    now, where that is known. `project_id`, `ticket_id` and `job_id` outlive what they name.
+    now, where that is known. `project_id`, `ticket_id` and `job_id` outlive what they name. `skills` are those that
+    are active, `narrowing` its own rows that deny or ask. `has_policy`: the program that opened it gave it a policy;
+    where that is gone, a person is asked about each of its calls.
     """
 
     id: str
@@ -142,6 +145,9 @@ class SessionRecord:
     run_context: RunContext | None = None
     context_given: bool = False
     approver: bool = True
+    skills: tuple[str, ...] = ()
+    narrowing: Narrowing = NONE
+    has_policy: bool = False
     created_at: datetime
     ended_at: datetime | None = None
 

@@ -6,9 +6,8 @@ of a question that nobody answers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from stanch.values.reason import LayerId, Reason
 
@@ -42,13 +41,12 @@ class Cause(StrEnum):
     STORE_UNREADABLE = "store_unreadable"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The judge's answer to one probe.
 
-    `layer` and `reason` are those of the layer that decides, None where nobody objects. `cause` says why that layer gave
-    no answer, in an unanswerable verdict alone. `judged` is the canonical path that the layers judged, None in an
-    unanswerable one, and where none was found. INVARIANT: no truth value, so that no state passes for a yes by accident.
+    `layer` and `reason` are those of the layer that decides, None where nobody objects. `cause` says why that layer
+    gave no answer, in an unanswerable verdict alone. `judged` is the canonical path that the layers judged, None in an
+    unanswerable one, and where none was found. INVARIANT: no truth value, so that no state passes for a yes.
     """
 
     state: State

@@ -29,7 +29,7 @@ HELP = """\
   /why          what was asked for in the last turn, and why each call was answered as it was
   /session      the session's id, its model, and where to see it in the console
   /quit         leave; the session stays
-Ctrl+C stops a turn that is under way. Anything else is said to the agent."""
+Ctrl+C stops a turn that is under way. Anything else is said to the agent; @FILE in it adds the text of a file."""
 
 SessionArgument = Annotated[
     str | None, typer.Argument(metavar="SESSION", help="Go on with this session.", show_default=False)
@@ -147,7 +147,8 @@ def _talk(client: Client, session: dict[str, Any]) -> bool:
 
 def _turn(client: Client, following: Following, text: str) -> bool:
     try:
-        turn = following.say(text)
+        # WHY only there: what comes through a pipe, nobody has typed, and a word of it mentions nothing.
+        turn = following.say(text, mentions=sys.stdin.isatty())
     except KeyboardInterrupt:
         turn = following.stopped()
     if turn["state"] != "completed":
@@ -201,6 +202,8 @@ def _show_session(client: Client, session_id: str) -> None:
     found = client.get(f"/api/sessions/{session_id}")
     model = found["model"] or "that of the agent"
     terminal.out(f"session {visible(session_id)}, agent {visible(found['agent_id'])}, model {visible(model)}")
+    if found["skills"] or found["narrowing"]:
+        terminal.out(f"skills: {visible(', '.join(found['skills']) or 'none')}; own rows: {len(found['narrowing'])}")
     terminal.out(terminal.dimmed(f"{client.url}/console/sessions/{session_id}"))
 
 

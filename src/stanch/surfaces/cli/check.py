@@ -5,6 +5,7 @@ Settles how an answer is shown and which exit code it has. Does not settle the a
 
 from __future__ import annotations
 
+import json
 import shlex
 from typing import Annotated, Any
 
@@ -36,6 +37,7 @@ def check(  # noqa: PLR0917 - a person gives options by name
     model: question.ModelOption = None,
     cwd: question.CwdOption = None,
     context: question.ContextOption = None,
+    skill: question.SkillOption = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show what each layer said.")] = False,
     as_json: question.JsonOption = False,
 ) -> None:
@@ -43,7 +45,9 @@ def check(  # noqa: PLR0917 - a person gives options by name
 
     Exit code: 0 allow, 10 ask, 11 deny, 2 for a call or an option that cannot be read.
     """
-    answered = question.answer(Question(policy, group, agent, source, model, cwd, context, tool, args))
+    answered = question.answer(
+        Question(policy, group, agent, source, model, cwd, context, tool, args, tuple(skill or ()))
+    )
     if as_json:
         terminal.out_json(answer_json(answered))
     else:
@@ -69,6 +73,9 @@ def show_answer(answered: Answered) -> None:
     terminal.out(f"{word}  {sentence(decision.reason, decision.effect)}")
     if decision.reason.rule is not None:
         terminal.out(f"  rule {decision.reason.rule.id}: {visible(place_of(decision.reason.rule))}")
+    if any(step.rewrote for step in decision.trace):
+        changed = json.dumps(dict(decision.call.call.arguments), ensure_ascii=False)
+        terminal.out(f"  arguments, as a policy or a hook changed them: {visible(changed)}")
     show_parts(decision)
     others = [each for each in decision.effects if each.effect.command is None]
     if len(decision.effects) > 1:

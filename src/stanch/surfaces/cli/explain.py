@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from stanch.explain import visible
-from stanch.surfaces.cli import question, terminal
+from stanch.surfaces.cli import changing, question, terminal
 from stanch.surfaces.cli.check import answer_json, effect_words, place_of, show_answer, show_trace
 from stanch.surfaces.cli.question import Question
 from stanch.surfaces.parts import is_shown, part_numbers
@@ -41,27 +41,36 @@ def explain(  # noqa: PLR0917 - a person gives options by name
     model: question.ModelOption = None,
     cwd: question.CwdOption = None,
     context: question.ContextOption = None,
+    skill: question.SkillOption = None,
+    to: changing.ToOption = None,
+    recorded: changing.RecordedOption = None,
     as_json: question.JsonOption = False,
 ) -> None:
-    """Say what the gate answers to one call, what every layer said, and why every other rule did not decide.
+    """Say what the gate answers to one call, why every other rule did not decide, and what would change the answer.
 
     Exit code: 0 allow, 10 ask, 11 deny, 2 for a call or an option that cannot be read.
     """
     from stanch.app.explaining import contests
 
-    answered = question.answer(Question(policy, group, agent, source, model, cwd, context, tool, args))
+    asked = Question(policy, group, agent, source, model, cwd, context, tool, args, tuple(skill or ()))
+    wanted = changing.wanted(to)
+    answered = question.answer(asked)
     decision = answered.decision
     found = contests(answered.session, decision)
+    flips = changing.flips_of(asked, answered, wanted, recorded or [])
     if as_json:
+        from stanch.surfaces.changing import flips_json
         from stanch.surfaces.wire import contest_json
 
-        terminal.out_json(answer_json(answered) | {"rules": [contest_json(one) for one in found]})
+        rules = [contest_json(one) for one in found]
+        terminal.out_json(answer_json(answered) | {"rules": rules, "change": flips_json(flips)})
     else:
         show_answer(answered)
         terminal.out()
         show_trace(answered)
         _show_contests(answered.decision, found)
         terminal.out()
+        changing.show(flips, asked_for=to is not None)
         terminal.out(f"policy: {visible(answered.used)}")
     question.note_problems(answered.session.engine)
     raise typer.Exit(question.EXITS[decision.effect])

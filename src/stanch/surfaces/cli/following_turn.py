@@ -45,9 +45,13 @@ class Following:
         found = self._client.get(f"/api/sessions/{self._session_id}/messages", limit=1)
         self._after = int(found["total"])
 
-    def say(self, text: str) -> dict[str, Any]:
-        """Says something to the agent, and prints what comes of it until its turn has ended; returns the turn."""
-        turn = self._client.post(f"/api/sessions/{self._session_id}/messages", {"text": text})
+    def say(self, text: str, *, mentions: bool = False) -> dict[str, Any]:
+        """Says something to the agent, and prints what comes of it until its turn has ended; returns the turn.
+
+        With `mentions`, words with `@` in front mention files.
+        """
+        body = {"text": text, "mentions": mentions}
+        turn = self._client.post(f"/api/sessions/{self._session_id}/messages", body)
         self._turn_id = str(turn["id"])
         while turn["state"] == "running":
             for event in self._events():
@@ -85,6 +89,9 @@ class Following:
                 self._message(event.data)
             case "call":
                 self._call(event.data)
+            case "note":
+                self._end_line()
+                terminal.out(terminal.dimmed(f"  {visible(str(event.data.get('words', '')))}"))
 
     def _words(self, text: str) -> None:
         """Prints words of a model as they come."""

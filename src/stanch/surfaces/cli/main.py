@@ -20,6 +20,7 @@ from stanch.surfaces.cli import (
     explain,
     files,
     inbox,
+    judge,
     knowledge,
     policy,
     project,
@@ -81,6 +82,7 @@ demo.register(app)
 explain.register(app)
 files.register(app)
 inbox.register(app)
+judge.register(app)
 knowledge.register(app)
 policy.register(app)
 project.register(app)

@@ -15,7 +15,7 @@ import typer
 
 from stanch.explain import visible
 from stanch.surfaces import finding
-from stanch.surfaces.cli import policy_start, terminal
+from stanch.surfaces.cli import policy_organization, policy_start, terminal
 from stanch.surfaces.cli.question import JsonOption
 from stanch.values.fault import BadInput
 
@@ -39,6 +39,7 @@ def register(app: typer.Typer) -> None:
     commands.command("check")(check)
     commands.command("lint")(lint)
     policy_start.register(commands)
+    policy_organization.register(commands)
     name = "stanch.surfaces.cli.policy_test"
     if importlib.util.find_spec(name) is not None:
         importlib.import_module(name).register(commands)
@@ -69,6 +70,8 @@ def check(
             "built_in_rules": len(built_in(checked.policy)),
             "problems": [problem_json(one) for one in checked.problems],
         }
+        if (known := policy_organization.known_of(checked)) is not None:
+            said["organization"] = policy_organization.status_json(known)
         if forms:
             said["workspace"] = checked.policy.workspace
             said["patterns"] = [{"place": place, "path": path, "absolute": form} for place, path, form in forms]
@@ -81,6 +84,8 @@ def check(
             for place, written, form in forms:
                 where = "a built-in rule" if place == SEEDED else place
                 terminal.out(f"{visible(where)}: {visible(written)} means {visible(' and '.join(form))}")
+        if (known := policy_organization.known_of(checked)) is not None:
+            terminal.out(f"organization: {policy_organization.words_of(known)}")
         if not checked.problems:
             _show_count(checked.policy)
     raise typer.Exit(EXIT_FINDING if checked.problems else 0)

@@ -26,6 +26,7 @@ from stanch.values.identity import Source
 
 if TYPE_CHECKING:
     from stanch.app.engine import Engine, Session
+    from stanch.app.session import Engine as Bound
 
 MOST_NOTES = 5
 _PAIR = re.compile(r"\s*(?P<key>[A-Za-z_]\w*)\s*=")  # an argument that was written as words: `path=notes.md`
@@ -70,6 +71,9 @@ ArgsOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+SkillOption = Annotated[
+    list[str] | None, typer.Option("--skill", metavar="ID", help="A skill that is active; may be given several times.")
+]
 
 
 class CallCommand(TyperCommand):
@@ -94,8 +98,9 @@ class Question:
     model: str | None
     cwd: str | None
     context: str | None
-    tool: str
-    args: str
+    tool: str = ""
+    args: str = ""
+    skills: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,33 +129,43 @@ class Answered:
         return {"file": file, "workspace": policy.workspace, "version": policy.version}
 
 
-def answer(question: Question) -> Answered:
-    """The answer to the question, with a trace. Raises a `Fault` that says what to write instead."""
+def answer(question: Question, *, hooks: bool = True) -> Answered:
+    """The answer to the question, with a trace; without `hooks` none is asked.
+
+    Raises a `Fault` that says what to write instead.
+    """
+    if question.tool == "":
+        raise BadCall("--tool is empty")
+    arguments = _arguments(question.args, question.tool)
+    session, file = session_for(question)
+    try:
+        return Answered(session, session.check(question.tool, arguments, trace=True, hooks=hooks), file)
+    except RecursionError:
+        raise BadCall("--args is nested too deeply") from None
+
+
+def session_for(question: Question) -> tuple[Session, Path | None]:
+    """The session that the options describe, and the policy file that speaks, if one does. Raises a `Fault`."""
     from stanch.app.engine import UNSET
     from stanch.paths.grants import BadGrant
 
-    for name in ("group", "agent", "model", "cwd", "tool"):
+    for name in ("group", "agent", "model", "cwd"):
         if getattr(question, name) == "":
             raise BadCall(f"--{name} is empty")
-    source = source_of(question.source)
-    arguments = _arguments(question.args, question.tool)
-    context = UNSET if question.context is None else _context(question.context)
     engine, file = _engine(question.policy)
     try:
-        session = engine.session(
-            context=context,
+        made = engine.session(
+            context=UNSET if question.context is None else _context(question.context),
             agent=question.agent,
-            source=source,
+            source=source_of(question.source),
             group=question.group,
             model=question.model,
             cwd=None if question.cwd is None else _directory(engine, question.cwd),
+            skills=question.skills,
         )
-        decision = session.check(question.tool, arguments, trace=True)
     except BadGrant as why:
         raise BadContext(f"a grant of the session's context cannot be used: {why}") from None
-    except RecursionError:
-        raise BadCall("--args is nested too deeply") from None
-    return Answered(session, decision, file)
+    return made, file
 
 
 def source_of(word: str | None) -> Source | None:
@@ -163,7 +178,7 @@ def source_of(word: str | None) -> Source | None:
         raise BadInput(f"--source: {unknown('source', word, Source)}") from None
 
 
-def note_problems(engine: Engine) -> None:
+def note_problems(engine: Bound) -> None:
     """Names the policy's problems beside the answer, the first few of them."""
     policy = engine.policy
     for problem in policy.problems[:MOST_NOTES]:
@@ -176,10 +191,11 @@ def note_problems(engine: Engine) -> None:
 def _engine(policy: Path | None) -> tuple[Engine, Path | None]:
     """The engine for the policy that is named, else for the nearest; with its file, None for the built-in rules."""
     from stanch.app.loading import open_engine
+    from stanch.app.organization_fetching import FIRST_SECONDS
 
     file = finding.nearest_policy() if policy is None else policy
     try:
-        return open_engine(file), file
+        return open_engine(file, patience=FIRST_SECONDS), file
     except FileNotFoundError:
         raise BadInput("the current directory is gone; change to one that exists") from None
 

@@ -69,11 +69,12 @@ def refuse(text: str) -> NoReturn:
     raise typer.Exit(EXIT_BAD)
 
 
-def coloured(word: str) -> str:
-    """The effect's word, in its colour where standard output is a terminal that wants colours."""
-    if word not in _COLOURS or not wants_colour(sys.stdout):
+def coloured(effect: str, word: str | None = None) -> str:
+    """The effect's word, or another one in its colour, where standard output is a terminal that wants colours."""
+    word = effect if word is None else word
+    if effect not in _COLOURS or not wants_colour(sys.stdout):
         return word
-    return f"\x1b[1;{_COLOURS[word]}m{word}\x1b[0m"
+    return f"\x1b[1;{_COLOURS[effect]}m{word}\x1b[0m"
 
 
 def dimmed(text: str) -> str:

@@ -91,6 +91,7 @@ def page_of_group(
         rows=_rows(service, group, rows),
         broken=[*broken, *(one for one in rows if isinstance(one, Broken))],
         problems=[one for one in service.policy.problems if not one.warning],
+        organizations=service.organizations.statuses(),
         matrix=matrix_of(service.policy, group),
         form=form,
         problem=problem,

@@ -1,6 +1,7 @@
 """What the gate answers to a call that a person writes in a form. Nothing is run, and nothing is stored.
 
-Settles how a form becomes a question and how the answer reads. Does not settle the answer (`app.asking`).
+Settles how a form becomes a question, and how the answer and what would change it read. Does not settle the answer
+(`app.asking`), nor what would change it (`app.flipping`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ from typing import Any
 
 from stanch.app.approval_words import reason_of, targets_of
 from stanch.app.asking import Described
+from stanch.app.flipping import Flips
+from stanch.policy.changes import RuleChange
+from stanch.surfaces.changing import objection_said, others_said, otherwise_said, said
 from stanch.surfaces.console.cards import parts_of, rule_of
 from stanch.surfaces.console.guard import Asked
+from stanch.values.decision import Effect
 from stanch.values.fault import BadCall, BadFields
 from stanch.values.identity import Source
 
@@ -36,7 +41,9 @@ def answer_to(asked: Asked) -> Mapping[str, Any]:
         group=asked.get("group") or None,
     )
     try:
-        session, decision = asked.service.check(described, tool, arguments)
+        answered = asked.service.check(described, tool, arguments, trace=True)
+        session, decision = answered
+        flips = asked.service.changes.flips(described, answered, Effect.ALLOW)
     except RecursionError:
         raise BadCall("the arguments are nested too deeply") from None
     reason = asked.service.projecting.records().reason(reason_of(decision))
@@ -51,6 +58,32 @@ def answer_to(asked: Asked) -> Mapping[str, Any]:
         "mandated": decision.mandated,
         "parts": parts_of(list(targets_of(decision)), session.context.effective_working_dir(), is_command=is_command),
         "version": decision.policy_version[:12],
+        "change": asked.service.projecting.records().tell(_changes(flips)),
+    }
+
+
+def _changes(flips: Flips) -> Mapping[str, Any]:
+    """What would make it allowed, as a person reads it; empty where it is."""
+    if flips.now is flips.to:
+        return {}
+    found = [
+        {
+            "said": said(one),
+            "how": one.patch.how,
+            "place": one.patch.place,
+            "lines": list(one.patch.lines),
+            "group": one.change.group if isinstance(one.change, RuleChange) else "",
+            "rule": one.change.before.id if isinstance(one.change, RuleChange) and one.change.before else None,
+            "warnings": list(one.warnings),
+            "others": others_said(one, flips.looked_at),
+            "first": [otherwise_said(other) for other in one.first],
+        }
+        for one in flips.suggested
+    ]
+    return {
+        "suggested": found,
+        "in_the_way": [objection_said(one) for one in flips.objections],
+        "cannot": list(flips.cannot),
     }
 
 

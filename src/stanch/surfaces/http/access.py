@@ -26,6 +26,8 @@ ASKING = frozenset(
         # Of these, it is answered about what belongs to its own sessions, and about no other that is stored.
         ("POST", "/api/check"),
         ("POST", "/api/explain"),
+        ("POST", "/api/judge"),
+        ("POST", "/api/judge/plan"),
         ("POST", "/api/sessions/{session_id}/calls"),
         ("GET", "/api/sessions/{session_id}/calls"),
         ("GET", "/api/calls/{call_id}"),

@@ -5,7 +5,7 @@ Settles the description only: the answers themselves are made by `surfaces.wire`
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -72,12 +72,13 @@ class PolicyOfAnswer(Shown):
 
 
 class AnswerShown(Shown):
-    """The gate's answer to a call."""
+    """The gate's answer to a call. Where a policy or a hook changed its `arguments`, they are there: run no others."""
 
     effect: EffectWord
     reason: ReasonShown
     effects: list[EffectShown]
     trace: list[StepShown]
+    arguments: dict[str, Any] | None = None
     policy_version: str
     policy: PolicyOfAnswer
 
@@ -110,7 +111,63 @@ class ContestShown(Shown):
     as_command: bool
 
 
+class OtherwiseShown(Shown):
+    """A recorded call that a change would give another answer: its tool, its id, and both answers."""
+
+    tool: str
+    asked: str
+    where: str
+    before: EffectWord
+    after: EffectWord
+
+
+class SuggestedShown(Shown):
+    """A change that would make the answer the one that was asked for: the lines of TOML, their place, and the rest.
+
+    `others` counts the recorded calls that would be answered otherwise, `first` are the first of them.
+    """
+
+    kind: Literal["grant", "rule", "tier_cell"]
+    what: Literal["add", "edit", "remove"]
+    group: str | None
+    rule: int | None
+    tier: str | None
+    before: str | None
+    after: str | None
+    toml: str
+    place: str
+    how: str
+    warnings: list[str]
+    others: int
+    first: list[OtherwiseShown]
+
+
+class ObjectionShown(Shown):
+    """What stands in the way. `since` says why nothing in this policy changes that, where that is so (`fixed`)."""
+
+    layer: str
+    effect: EffectWord
+    sentence: str
+    fixed: bool
+    since: str | None
+
+
+class ChangeShown(Shown):
+    """What would make the answer `to`: changes, the smallest first; none where it is so `already`, or nothing helps.
+
+    `looked_at` recorded calls were looked at. `cannot` says what no rule can name alone.
+    """
+
+    to: EffectWord
+    already: bool
+    suggested: list[SuggestedShown]
+    in_the_way: list[ObjectionShown]
+    cannot: list[str]
+    looked_at: int
+
+
 class ExplanationShown(AnswerShown):
     """The gate's answer to a call, with the rules that were in it, for each effect."""
 
     rules: list[ContestShown]
+    change: ChangeShown

@@ -32,6 +32,7 @@ from stanch.surfaces.http import (
     history,
     inbox,
     jobs,
+    judging,
     live,
     policy,
     problems,
@@ -48,6 +49,7 @@ from stanch.surfaces.proxy.door import Door
 ROUTERS = (
     health.ROUTER,
     deciding.ROUTER,
+    judging.ROUTER,
     sessions.ROUTER,
     calls.ROUTER,
     inbox.ROUTER,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from stanch.app.engine import UNSET
 from stanch.app.sessions import Given
@@ -22,6 +22,7 @@ Name = Annotated[str, Field(min_length=1, max_length=512)]
 Line = Annotated[str, Field(max_length=512)]
 Pattern = Annotated[str, Field(min_length=1, max_length=4096)]
 SourceWord = Literal["web", "cli", "mobile", "telegram", "cron", "mcp", "api"]
+EffectWord = Literal["allow", "ask", "deny"]
 ActionWord = Literal["allow", "ask", "require", "deny"]
 KindWord = Literal["user", "api_key", "mcp", "executor", "delegated", "organization_delegated"]
 
@@ -73,6 +74,36 @@ class PrincipalBody(Body):
         return Principal(PrincipalKind(self.kind), self.id, self.service_id)
 
 
+class RowBody(Body):
+    """A row that narrows a session: it denies, or has a person asked."""
+
+    tool: Pattern = Field(description="A tool's name, a glob with '*', or '@read', '@write', '@execute', ...")
+    action: Literal["ask", "require", "deny"]
+    path: Pattern | None = None
+    command: Pattern | None = None
+    note: str | None = None
+    real_approval: bool = Field(default=False, description="Whether no grant and no bypass may answer its ask.")
+    frozen: bool = Field(default=False, description="Whether it stays for as long as the session lasts.")
+
+    def row(self) -> dict[str, Any]:
+        """The row, without what was left out."""
+        return self.model_dump(exclude_unset=True)
+
+
+class NarrowingBody(Body):
+    """Rows that a session is given, and the numbers of those that are taken away from it."""
+
+    add: list[RowBody] = []
+    remove: list[int] = Field(default=[], description="Never a row that is frozen.")
+
+
+class SkillsBody(Body):
+    """Skills that become active in a session, and those that are active no more."""
+
+    add: list[Name] = []
+    remove: list[Name] = []
+
+
 class SessionBody(Body):
     """A new session."""
 
@@ -94,6 +125,8 @@ class SessionBody(Body):
     run_context: RunContextBody | None = Field(
         default=None, description="Left out: the policy's default for the agent, else for the source. null: none."
     )
+    skills: list[Name] = Field(default=[], description="The skills of the policy that are active from the start.")
+    narrowing: list[RowBody] = Field(default=[], description="Rows that deny or ask, for this session alone.")
 
     def given_context(self) -> Given:
         """The context, or that none was given."""
@@ -228,14 +261,11 @@ class TokenBody(Body):
     principal: PrincipalBody
 
 
-class CheckBody(Body):
-    """A call, and the session that would make it: a stored one, or one that is described."""
+class AboutBody(Body):
+    """The session that is asked about: a stored one, or one that is described."""
 
-    tool: Name
-    arguments: dict[str, Any]
-    call_id: Line = ""
     session_id: Name | None = Field(default=None, description="A stored session; the fields below are then left out.")
-    cwd: str | None = Field(default=None, description="Where the call's relative paths start.")
+    cwd: str | None = Field(default=None, description="Where relative paths start.")
     agent: Name | None = None
     source: SourceWord | None = None
     group: Name | None = Field(default=None, description="Wins over the context's.")
@@ -243,3 +273,27 @@ class CheckBody(Body):
     context: RunContextBody | None = Field(
         default=None, description="Left out: the policy's default for the agent, else for the source. null: none."
     )
+
+
+class CheckBody(AboutBody):
+    """A call, and the session that would make it: a stored one, or one that is described."""
+
+    tool: Name
+    arguments: dict[str, Any]
+    call_id: Line = ""
+
+
+class ExplainBody(CheckBody):
+    """A call that is to be explained, and the answer that somebody would rather have."""
+
+    to: EffectWord = Field(default="allow", description="What has to change for this answer is said, too.")
+    _everyone: bool = PrivateAttr(default=False)
+
+    @property
+    def everyone(self) -> bool:
+        """True where whoever asks may read what was recorded of every session."""
+        return self._everyone
+
+    def looks_at_all(self, everyone: bool) -> None:
+        """Says whether they may: that is no field, since nobody says it of themselves."""
+        self._everyone = everyone

@@ -49,6 +49,11 @@ class MessageBody(Body):
     """What a person says to an agent."""
 
     text: Annotated[str, Field(min_length=1, max_length=LONGEST_PROMPT)]
+    mentions: bool = Field(
+        default=False,
+        description="Whether a word with `@` in front mentions a file, whose text goes along. Where one of the files "
+        "may not go, nothing is said.",
+    )
 
 
 @ROUTER.post("/sessions/{session_id}/messages", status_code=202, responses=problems(404, 409, *BODY))
@@ -56,7 +61,7 @@ async def send_message(  # noqa: PLR0917 - called by name
     request: Request, session_id: str, body: MessageBody, service: Served, by: By, wait: Wait = 0
 ) -> AgentTurnShown:
     """Say something to a session's agent: a turn begins, which goes on by itself until the agent has answered."""
-    turn = await run_in_threadpool(service.agents.begin, session_id, body.text, by=by)
+    turn = await run_in_threadpool(service.agents.begin, session_id, body.text, by=by, mentions=body.mentions)
     turn = await _ended(request, service, turn, wait) if wait else turn
     return turn_shown(turn, await run_in_threadpool(service.projecting.records))
 

@@ -18,14 +18,16 @@ from stanch.app.owning import own_session
 from stanch.app.permissions import Right
 from stanch.app.service import Service
 from stanch.surfaces import wire
+from stanch.surfaces.changing import flips_json
 from stanch.surfaces.http.access import Served, admitted
 from stanch.surfaces.http.answers import AnswerShown, ExplanationShown
-from stanch.surfaces.http.bodies import CheckBody, context_in
+from stanch.surfaces.http.bodies import AboutBody, CheckBody, ExplainBody, context_in
 from stanch.surfaces.http.documented import problems
 from stanch.surfaces.http.fields import problems_of
 from stanch.surfaces.http.problems import unprocessable
 from stanch.surfaces.http.route import GuardedRoute, Handler, body_of
 from stanch.surfaces.http.routers import BODY, guarded
+from stanch.values.decision import Effect
 from stanch.values.fault import BadCall
 from stanch.values.identity import Source
 
@@ -46,10 +48,13 @@ class AskingRoute(GuardedRoute):
     def _answered(self, request: Request, raw: bytes) -> Response:
         caller = admitted(request, self.path)
         self.known_query(request)
+        model = ExplainBody if self.endpoint is explain else CheckBody
         try:
-            body = CheckBody.model_validate(body_of(request, raw))
+            body = model.model_validate(body_of(request, raw))
         except ValidationError as why:
-            raise unprocessable(problems_of(why.errors(include_url=False), CheckBody)) from None
+            raise unprocessable(problems_of(why.errors(include_url=False), model)) from None
+        if isinstance(body, ExplainBody):
+            body.looks_at_all(Right.READ in caller.rights)
         if body.session_id is not None and Right.READ not in caller.rights:
             own_session(request.app.state.service, caller, body.session_id)
         try:
@@ -71,21 +76,33 @@ def check(body: CheckBody, service: Served) -> Any:
 
 
 @ROUTER.post("/explain", response_model=ExplanationShown, responses=problems(404, 409, *BODY))
-def explain(body: CheckBody, service: Served) -> Any:
-    """Say what the gate answers to a call, and why every other rule did not decide."""
-    answered, found = service.explain(*_question(body), call_id=body.call_id, cwd=_cwd(body))
+def explain(body: ExplainBody, service: Served) -> Any:
+    """Say what the gate answers to a call, why every other rule did not decide, and what would change the answer.
+
+    What that does to recorded calls is said of all where the caller may read them, else of those of its own session.
+    """
+    about, tool, arguments = _question(body)
+    answered, found = service.explain(about, tool, arguments, call_id=body.call_id, cwd=_cwd(body))
+    flips = service.changes.flips(about, answered, Effect(body.to), cwd=_cwd(body), everyone=body.everyone)
+    change = service.projecting.records(now=False).tell(flips_json(flips))
     said = wire.answer_json(answered.decision, policy_of(service, answered.session.engine.policy.workspace))
-    return _told(service, said | {"rules": [wire.contest_json(one) for one in found]})
+    told = _told(service, said | {"rules": [wire.contest_json(one) for one in found]})
+    return told | {"change": change}
 
 
 def _question(body: CheckBody) -> tuple[str | Described, str, dict[str, Any]]:
+    return session_in(body), body.tool, body.arguments
+
+
+def session_in(body: AboutBody) -> str | Described:
+    """The session that a body is about: the id of a stored one, or a description. Raises `Problem`."""
     given = body.model_fields_set
     if body.session_id is not None:
         own = [name for name in OF_A_SESSION if name in given]
         if own:
             raise unprocessable([(name, f"'{name}' is the session's own; leave it out") for name in own])
-        return body.session_id, body.tool, body.arguments
-    described = Described(
+        return body.session_id
+    return Described(
         agent=body.agent,
         source=None if body.source is None else Source(body.source),
         group=body.group,
@@ -93,7 +110,6 @@ def _question(body: CheckBody) -> tuple[str | Described, str, dict[str, Any]]:
         cwd=body.cwd,
         context=context_in(body.context) if "context" in given else UNSET,
     )
-    return described, body.tool, body.arguments
 
 
 def _told(service: Service, said: dict[str, Any]) -> Any:

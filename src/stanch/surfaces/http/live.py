@@ -35,6 +35,7 @@ _STREAM: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "`message`: a stored message, whose `id` is its seq. `turn`: how a turn stands. Where the turn "
         "is run by this very node also `text`: words more of a message to come; `call`: how a call stands; `question`; "
+        "`note`: words for a person, such as which file is withheld; "
         "`missed`: some of these were left out, since they were not taken fast enough.",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
     }

@@ -6,16 +6,18 @@ Settles the routes and what they show. All of it is read only: it is written in 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Query
 from pydantic import Field
 
+from stanch.app.organization import Status
 from stanch.policy.declared import Tool
 from stanch.policy.known_tools import known, server_of
 from stanch.surfaces.http.access import Served
 from stanch.surfaces.http.routers import guarded
-from stanch.surfaces.http.shown import Shown
+from stanch.surfaces.http.shown import Shown, Word
 from stanch.tiers.tier import Tiers, TiersBroken
 
 ROUTER = guarded("/api", "policy")
@@ -34,6 +36,19 @@ class PolicyProblem(Shown):
     warning: bool
 
 
+class OrganizationShown(Shown):
+    """What is known of an organization's rules."""
+
+    source: str
+    state: Word
+    why: str = Field(description="Why the last try to fetch them failed; empty where it did not.")
+    rules: int
+    digest: str
+    age_s: float | None = Field(description="How old the copy is; null where there is none.")
+    max_age_s: float
+    expires_at: datetime | None
+
+
 class PolicyShown(Shown):
     """The policy of the moment. Every answer of the gate names its version."""
 
@@ -41,6 +56,7 @@ class PolicyShown(Shown):
     file: str | None
     workspace: str
     problems: list[PolicyProblem]
+    organizations: list[OrganizationShown]
 
 
 class TierShown(Shown):
@@ -121,6 +137,20 @@ def read_policy(service: Served) -> PolicyShown:
             PolicyProblem(line=one.line, where=one.where, message=one.message, scope=one.scope, warning=one.warning)
             for one in policy.problems
         ],
+        organizations=[_organization(one) for one in service.organizations.statuses()],
+    )
+
+
+def _organization(one: Status) -> OrganizationShown:
+    return OrganizationShown(
+        source=one.source,
+        state=one.known.value,
+        why=one.why,
+        rules=one.rules,
+        digest=one.digest,
+        age_s=one.age_s,
+        max_age_s=one.max_age_s,
+        expires_at=None if one.until is None else datetime.fromtimestamp(one.until, UTC),
     )
 
 

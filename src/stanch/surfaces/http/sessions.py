@@ -11,7 +11,7 @@ from fastapi import Depends
 
 from stanch.app.sessions import acting, hands_of
 from stanch.surfaces.http.access import Asked, By, Served
-from stanch.surfaces.http.bodies import ModelBody, SessionBody, SourceWord
+from stanch.surfaces.http.bodies import ModelBody, NarrowingBody, SessionBody, SkillsBody, SourceWord
 from stanch.surfaces.http.documented import problems
 from stanch.surfaces.http.paging import Cursor, Limit, page_shown
 from stanch.surfaces.http.routers import BODY, TAKES_CONTEXT, given_context, guarded
@@ -41,6 +41,8 @@ def create_session(body: SessionBody, service: Served, caller: Asked, by: By) ->
         model=body.model,
         context=body.given_context(),
         approver=body.approver,
+        skills=body.skills,
+        narrowing=[row.row() for row in body.narrowing],
         by=by,
     )
     return session_shown(made)
@@ -98,6 +100,21 @@ def set_session_context(
 def set_session_model(session_id: str, body: ModelBody, service: Served, by: By) -> SessionShown:
     """Say which model a session uses from now on."""
     return session_shown(service.sessions.now(service.switching.switch(session_id, body.model, by=by)))
+
+
+@ROUTER.post("/{session_id}/skills", responses=problems(404, 409, *BODY))
+def set_session_skills(session_id: str, body: SkillsBody, service: Served, by: By) -> SessionShown:
+    """Have skills become active in a session, or no more. It holds from its next call on."""
+    made = service.sessions.set_skills(session_id, add=body.add, remove=body.remove, by=by)
+    return session_shown(service.sessions.now(made))
+
+
+@ROUTER.post("/{session_id}/narrowing", responses=problems(404, 409, *BODY))
+def narrow_session(session_id: str, body: NarrowingBody, service: Served, by: By) -> SessionShown:
+    """Give a session rows that deny or ask, or take some away that are not frozen. It holds from its next call on."""
+    rows = [row.row() for row in body.add]
+    made = service.sessions.narrow(session_id, add=rows, remove=body.remove, by=by)
+    return session_shown(service.sessions.now(made))
 
 
 @ROUTER.post("/{session_id}/turns", status_code=201, responses=problems(404, 409))

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from stanch.values.context import RunContext
 from stanch.values.identity import Principal
+from stanch.values.narrowing import Row
 from stanch.values.records import (
     JobRecord,
     ProjectRecord,
@@ -96,8 +97,21 @@ class RunContextShown(Shown):
     working_directory: str | None
 
 
+class RowShown(Shown):
+    """A row that narrows a session."""
+
+    id: int
+    tool: str
+    action: Word
+    path: str | None
+    command: str | None
+    note: str | None
+    real_approval: bool
+    frozen: bool
+
+
 class SessionShown(Shown):
-    """A session, with the context that it has from its next turn on."""
+    """A session, with the context that it has from its next turn on. `has_policy`: a program gave it a policy."""
 
     id: str
     agent_id: str
@@ -111,6 +125,9 @@ class SessionShown(Shown):
     run_context: RunContextShown | None
     context_given: bool
     approver: bool
+    skills: list[str]
+    narrowing: list[RowShown]
+    has_policy: bool
     created_at: datetime
     ended_at: datetime | None
 
@@ -182,6 +199,19 @@ def context_shown(context: RunContext | None) -> RunContextShown | None:
     )
 
 
+def _row_shown(row: Row) -> RowShown:
+    return RowShown(
+        id=row.id,
+        tool=row.tool,
+        action=row.action.value,
+        path=row.path,
+        command=row.command,
+        note=row.note,
+        real_approval=row.real_approval,
+        frozen=row.frozen,
+    )
+
+
 def session_shown(session: SessionRecord) -> SessionShown:
     """A session as JSON."""
     return SessionShown(
@@ -197,6 +227,9 @@ def session_shown(session: SessionRecord) -> SessionShown:
         run_context=context_shown(session.run_context),
         context_given=session.context_given,
         approver=session.approver,
+        skills=list(session.skills),
+        narrowing=[_row_shown(row) for row in session.narrowing.rows],
+        has_policy=session.has_policy,
         created_at=session.created_at,
         ended_at=session.ended_at,
     )

@@ -7,12 +7,15 @@ elsewhere, and is granted nothing more for it. Decides nothing: every answer is 
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from stanch.app.engine import UNSET, Engine, Session
+from stanch.app.objections import Party
+from stanch.app.recorded import Recorded
 from stanch.paths.grants import BadGrant
 from stanch.policy.declared import Form
 from stanch.policy.known_tools import tool_named
@@ -59,6 +62,7 @@ class Replay:
     def __init__(self, policies: Policies, asking: Asking) -> None:
         self.policies, self.asking = policies, asking
         self._sessions: dict[tuple[int, str | None], Session] = {}
+        self._parties: dict[int, list[Party]] = {}
 
     def row(self, call: ReplayCall) -> Row:
         """The call's answer. A call that cannot be read is a deny, never left out."""
@@ -82,6 +86,22 @@ class Replay:
             return Row(bare, shown, where, None, str(why))
         judged = decision.call._replace(call=ToolCall(call.tool, {}, call.id))
         return Row(bare, shown, where, decision._replace(call=judged))
+
+    def recorded(self, call: ReplayCall) -> Recorded | None:
+        """The call, ready to be asked about again; None for one that cannot be read."""
+        if call.arguments is None:
+            return None
+        engine = self.engine(call.started)
+        try:
+            session = self._session(engine, call.started or self.asking.cwd)
+            cwd = self._directory(call)
+            start = cwd if _starts_itself(call.tool, engine) else working_directory(call.tool, call.arguments, cwd)
+            session.stamped(found := ToolCall(call.tool, call.arguments, call.id), start)
+        except (BadCall, BadContext, BadGrant, RecursionError):
+            return None
+        parties = self._parties.setdefault(id(session), [Party(session)])
+        shown = asked(self._without_secrets(call.arguments))
+        return Recorded(found, parties, call.where, shown, start, shares_context=True)
 
     def engine(self, started: str | None) -> Engine:
         """The engine for a session that started in this directory."""
@@ -186,6 +206,23 @@ def replay(
     for policy in policies.used:
         warnings += [Warned(policy.file, p.line, p.message) for p in policy.problems if not _is_elsewhere(p)]
     return Report(files, warnings, _policy(policies, files), asking.model, tuple(notes))
+
+
+def recorded_calls(
+    transcripts: Sequence[Transcript], policies: Policies, asking: Asking, most: int
+) -> tuple[list[Recorded], list[Warned]]:
+    """The last calls of the files that can be read, `most` at most, and what could not be read."""
+    gate = Replay(policies, asking)
+    gate.proved()
+    found: deque[Recorded] = deque(maxlen=most)
+    warnings = []
+    for transcript in transcripts:
+        for one in read(transcript, Seen()):
+            if isinstance(one, Warned):
+                warnings.append(one)
+            elif (call := gate.recorded(one)) is not None:
+                found.append(call)
+    return list(found), warnings
 
 
 def _is_elsewhere(problem: Problem) -> bool:

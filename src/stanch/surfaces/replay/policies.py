@@ -11,6 +11,7 @@ from pathlib import Path
 
 from stanch.app.engine import Engine
 from stanch.app.loading import DEFAULT_TEXT, engine_for, open_engine
+from stanch.app.organization_fetching import FIRST_SECONDS
 from stanch.policy.document import Policy, parse
 from stanch.surfaces.finding import current_directory, nearest_policy
 from stanch.values.fault import BadInput
@@ -26,8 +27,16 @@ class Policies:
         chosen = nearest_policy() if file is None else file
         self.file = chosen
         self.name = name or (BUILT_IN if chosen is None else str(chosen))
-        self._file_engine = open_engine(chosen) if chosen is not None else None
+        self._file_engine = open_engine(chosen, patience=FIRST_SECONDS) if chosen is not None else None
         self._built_in: dict[str, Engine] = {}
+
+    @classmethod
+    def of(cls, engine: Engine, file: Path | None) -> Policies:
+        """Those of one engine alone, wherever a session started."""
+        made = cls.__new__(cls)
+        made.file, made.name = file, BUILT_IN if file is None else str(file)
+        made._file_engine, made._built_in = engine, {}
+        return made
 
     def engine(self, started: str | None) -> Engine:
         """The engine for a session that started in this directory; None where nobody knows."""

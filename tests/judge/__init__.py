@@ -1,0 +1,1 @@
+"""The judge: would a call that nobody has made be refused outright?"""

@@ -1,0 +1,1 @@
+"""What layers say that are not rules: rows, policies, hooks."""

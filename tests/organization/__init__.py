@@ -1,0 +1,1 @@
+"""Tests of an organization's rules: how they are fetched and kept, and what they say."""
