@@ -108,6 +108,7 @@ class AgentGate:
             closed_below=self._closed_below,
             session_id=call.session_id,
             approved=asked,
+            call_id=call.id,
         )
 
     def _closed_below(self, directory: str, /) -> tuple[tuple[str, ...], bool]:

@@ -22,6 +22,7 @@ from stanch.app.inbox import Inbox
 from stanch.app.live import Live
 from stanch.app.messages import Messages
 from stanch.app.projecting import Projecting
+from stanch.app.receipts import Receipts
 from stanch.app.refusals import refused_in
 from stanch.app.sessions import Sessions
 from stanch.app.sight import TierSight
@@ -32,12 +33,13 @@ from stanch.storage.store import Store
 from stanch.values.approval import CallRecord, ClarificationRecord, ClarificationState
 from stanch.values.fault import BadContext, BadInput, Conflict, Fault, NotInstalled, StoreUnreadable
 from stanch.values.identity import Principal
-from stanch.values.message import Message, Role, Text
+from stanch.values.message import File, Message, Role, Text
 from stanch.values.records import Actor, Broken
 from stanch.values.turn import TurnProblem, TurnRecord, TurnState
 
 if TYPE_CHECKING:
     from stanch.app.content import Content
+    from stanch.app.workbenches import Workbenches
     from stanch.runtime.turns import Turns
 
 LONGEST_PROMPT = 1_000_000
@@ -61,19 +63,22 @@ class Agents:
         messages: Messages,
         turn_log: TurnLog,
         projecting: Projecting,
+        receipts: Receipts,
     ) -> None:
         self._store, self._live, self._asking = store, live, asking
         self.messages, self.turn_log = messages, turn_log
         self._gate = AgentGate(store, live, asking, calls)
         self._settings = AgentSettings(store, live, asking)
         self._inbox = inbox
-        self.sight, self._projecting = TierSight(store, live, projecting), projecting
+        self.sight, self._projecting = TierSight(store, live, projecting, receipts), projecting
         self.subagents = Subagents(store, live, asking, sessions=sessions, messages=messages, sight=self.sight)
         self.happenings = Happenings()
         self.on_end: Callable[[TurnRecord], None] = lambda _: None
         """Called with each turn that this process has ended, in some thread."""
         self.content: Content | None = None
         """What agents may do with stored content; None for nothing. To be set before the first turn."""
+        self.workbenches: Workbenches | None = None
+        """Where code of agents runs; None for nowhere. To be set before the first turn."""
         self._turns: Turns | None = None
         self._starting = threading.Lock()
         self._closed = False
@@ -99,8 +104,10 @@ class Agents:
 
         threading.Thread(target=starting, name="stanch-agents", daemon=True).start()
 
-    def begin(self, session_id: str, prompt: str, *, by: Actor) -> TurnRecord:
+    def begin(self, session_id: str, prompt: str, *, by: Actor, attached: Sequence[Text | File] = ()) -> TurnRecord:
         """The turn in which the session's agent answers a person's words. It goes on by itself.
+
+        `attached` goes with the words, and was admitted for the session's model (`app.attaching`).
 
         Raises `NotFound`, `Conflict` where the session has ended, has no model, or has a turn under way, `BadInput`
         for words that cannot be said, and `NotInstalled` where the agent library is missing.
@@ -109,7 +116,7 @@ class Agents:
             raise BadInput(f"'text' must have 1 to {LONGEST_PROMPT:,} characters")
         turns = self._running()
         self._settings.begin(session_id)
-        return turns.begin(session_id, Message(Role.USER, (Text(prompt),)), by)
+        return turns.begin(session_id, Message(Role.USER, (Text(prompt), *attached)), by)
 
     def stop(self, turn_id: str, *, by: Actor) -> TurnRecord:
         """The turn, stopped, whichever process runs it. Raises `NotFound`, and `Conflict` where it has ended."""
@@ -160,6 +167,8 @@ class Agents:
     def _made(self) -> Turns:
         try:
             from stanch.app.store_tools import store_tools
+            from stanch.app.workbench_running import RunCode
+            from stanch.app.workbench_tool import run_code_tool
             from stanch.runtime.builtin import asking, delegating
             from stanch.runtime.builtin.executing import EXECUTE_CMD
             from stanch.runtime.builtin.tools import FILE_TOOLS
@@ -186,6 +195,9 @@ class Agents:
             turns.add(tool, Described(tool.name, tool.description, tool.parameters))
         for tool in () if self.content is None else store_tools(self.content, self._principal_of):
             turns.add(tool, Described(tool.name, tool.description, tool.parameters))
+        if self.content is not None and self.workbenches is not None:
+            code = run_code_tool(RunCode(self.content, self.workbenches, self._principal_of))
+            turns.add(code, Described(code.name, code.description, code.parameters))
         ask = asking.AskUser(_Questions(self._store, self._inbox), turns.bell, self.happenings)
         turns.add(ask, Described(asking.NAME, asking.DESCRIPTION, asking.PARAMETERS))
         call = delegating.CallAgent(Below(self.subagents, self.messages, turns))

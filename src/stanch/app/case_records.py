@@ -187,7 +187,14 @@ class Vaulting:
     steps: tuple[VaultStep, ...]
 
 
-Act = Judge | Load | Change | Open | Holds | Calls | Conversed | History | Projection | Admitting | Vaulting
+@dataclass(frozen=True, slots=True)
+class Benching:
+    """What is done with a workbench, step by step."""
+
+    steps: tuple[Mapping[str, Any], ...]
+
+
+Act = Benching | Judge | Load | Change | Open | Holds | Calls | Conversed | History | Projection | Admitting | Vaulting
 
 
 @dataclass(frozen=True, slots=True)

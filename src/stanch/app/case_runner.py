@@ -14,12 +14,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from stanch.app import case_admission, case_calls, case_history, case_projection, case_tags, case_vault, loading
+from stanch.app import (
+    case_admission,
+    case_calls,
+    case_history,
+    case_projection,
+    case_tags,
+    case_vault,
+    case_workbench,
+    loading,
+)
 from stanch.app.asking import Kin
 from stanch.app.case_layers import answers_of, bypass_of, layer_of, read_context
 from stanch.app.case_places import Place, home_of
 from stanch.app.case_records import (
     Admitting,
+    Benching,
     Calls,
     Case,
     Change,
@@ -106,6 +116,8 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
                     found += case_projection.played(case, act)
                 case Vaulting():
                     found += case_vault.played(case, act)
+                case Benching():
+                    found += case_workbench.played(case, act)
                 case Admitting():
                     found += case_admission.played(case, act, lambda: LibraryDoor().may_read(place))
     return found

@@ -15,6 +15,7 @@ from stanch.app.agent_gate import AgentGate
 from stanch.app.agents import Agents
 from stanch.app.approving import Approving
 from stanch.app.asking import Answered, Asking, Described
+from stanch.app.attaching import Attaching
 from stanch.app.audit_log import AuditLog
 from stanch.app.bypassing import Bypasses
 from stanch.app.calls import Calls
@@ -36,6 +37,7 @@ from stanch.app.policy_groups import PolicyGroups
 from stanch.app.projecting import Projecting
 from stanch.app.projects import Projects
 from stanch.app.proxying import Proxy
+from stanch.app.receipts import Receipts
 from stanch.app.redacting import Redaction
 from stanch.app.running import Runner
 from stanch.app.scheduling import Scheduler
@@ -47,6 +49,7 @@ from stanch.app.tools import Tools
 from stanch.app.turn_log import TurnLog
 from stanch.app.turns import Turn, Turns
 from stanch.app.vault import Vault
+from stanch.app.workbenches import Workbenches
 from stanch.policy.document import Policy
 from stanch.policy.losers import Contest
 from stanch.storage.blobs import Blobs
@@ -75,12 +78,13 @@ class Service:
         vault: Vault | None = None,
         *,
         blobs: Blobs | None = None,
+        workbenches: Path | None = None,
     ) -> None:
         self._store, self._live, self.node = store, live, node
         self.vault = vault if vault is not None else Vault(store, None)
         self.projecting = Projecting(self.vault)
         store.notes_as(self.projecting.noted)
-        turns, contexts = Turns(), Contexts(store, live)
+        turns, contexts, receipts = Turns(), Contexts(store, live), Receipts(store)
         self._asking = Asking(store, live, contexts, turns)
         self.turns = turns
         self.groups = PolicyGroups(store, live)
@@ -107,6 +111,7 @@ class Service:
             messages=self.messages,
             turn_log=self.turn_log,
             projecting=self.projecting,
+            receipts=receipts,
         )
         self.proxy = Proxy(
             store, live, asking=self._asking, contexts=contexts, sight=self.agents.sight, projecting=self.projecting
@@ -120,8 +125,11 @@ class Service:
             sight=self.agents.sight,
             vault=self.vault,
             projecting=self.projecting,
+            receipts=receipts,
         )
-        self.agents.content = self.content
+        self.workbenches = Workbenches(workbenches, store, self.content.seals)
+        self.agents.content, self.agents.workbenches = self.content, self.workbenches
+        self.attaching = Attaching(self.content)
         self.tools = Tools()
         self.content.acting = Performing(
             store,
@@ -160,6 +168,7 @@ class Service:
         clock: Callable[[], datetime] | None = None,
         vault: Vault | None = None,
         blobs: Blobs | None = None,
+        workbenches: Path | None = None,
     ) -> Service:
         """The service over a store that is opened already, and watched from now on. The store stays the caller's.
 
@@ -171,11 +180,12 @@ class Service:
         tier `trusted` where the policy file does not assign them otherwise. `alone`: no other process serves the store,
         so that whatever one left running is not running any more. `clock` says what time it is, for requests and
         bypasses. `vault` is the store's vault with its keys; None for one without keys, in which nothing can be set.
-        `blobs` are the bytes of stored content; None for none, in which nothing can be kept.
+        `blobs` are the bytes of stored content; None for none, in which nothing can be kept. `workbenches` is the
+        directory in which code of chats runs, None for none; it has to be one of the private places.
         Raises `BadInput` for a workspace that cannot be used at all.
         """
         live = Live(store, policy, workspace, private=private, audit=audit, trust=trust)
-        service = cls(store, live, Node(store, alone=alone), clock, vault, blobs=blobs)
+        service = cls(store, live, Node(store, alone=alone), clock, vault, blobs=blobs, workbenches=workbenches)
         service.projecting.prepare()
         try:
             service.node.start()

@@ -156,6 +156,7 @@ def started(settings: Settings, say: Callable[[str], None]) -> Iterator[Started]
             alone=file is not None,
             vault=vault,
             blobs=Blobs(settings.blobs),
+            workbenches=settings.workbenches,
         )
         try:
             where = f"PostgreSQL, {url.database}" if file is None else f"SQLite, {file}"

@@ -126,7 +126,7 @@ class Calling:
             output = Output(f"There is no tool {call.tool}", failed=True)
         else:
             output = await self._ran(tool, job, call)
-        result = Result(call_id, (Text(output.text),), call.tool, failed=output.failed, tags=output.tags)
+        result = Result(call_id, (Text(output.text), *output.files), call.tool, failed=output.failed, tags=output.tags)
         result = await self._conversation.add_result(result)
         move = Move.FAIL if output.failed else Move.COMPLETE
         await run_sync(self._gate.end, call.id, move)

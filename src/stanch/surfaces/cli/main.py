@@ -30,6 +30,7 @@ from stanch.surfaces.cli import (
     terminal,
     up,
     vault,
+    workbench,
 )
 from stanch.values.fault import Fault
 
@@ -90,6 +91,7 @@ runs.register(app)
 tables.register(app)
 up.register(app)
 vault.register(app)
+workbench.register(app)
 
 
 def main() -> None:
