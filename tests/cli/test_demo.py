@@ -32,8 +32,8 @@ def test_the_demo_plays_to_its_end_by_itself_and_leaves_nothing(tmp_path: Path) 
     assert "1 withheld" in said
     assert "Which quarter is the report to cover?" in said
     assert "you: Q4" in said
-    # One approval, and a bypass that answers for the edit that comes next.
-    assert said.count("you: yes") == 1
+    # One approval for files, one for code, each with a bypass that answers for those that come next.
+    assert said.count("you: yes") == 2
     assert "› edit_file" in said
     assert "› execute_cmd wc -l data/orders.csv" in said
     assert "Denied by rule 2" in said
@@ -43,6 +43,17 @@ def test_the_demo_plays_to_its_end_by_itself_and_leaves_nothing(tmp_path: Path) 
     assert "requests that held the payment key: 0" in said
     assert "requests that held a customer's card, after the switch: 0" in said
     assert "live_key_that" not in said
+    # Stored files: redacted, withheld, run on, and told of afterwards.
+    assert "Send the header `X-Key: {{CARRIER_KEY}}`." in said
+    assert "Withheld because nobody can say which secrets it carries" in said
+    assert "4.6 kilos" in said
+    assert '"excluded_inputs"' in said
+    assert "no way out:" in said
+    assert "requests that held the value of CARRIER_KEY: 0" in said
+    assert "shop/carrier.md  redacted  (files_read, send)" in said
+    assert "shop/carrier.md  raw in workbench  (run_code)" in said
+    assert "the log of it is whole" in said
+    assert "carrier-7f3a" not in said
     assert list(tmp_path.glob("stanch-demo-*")) == []
 
 

@@ -82,7 +82,7 @@ def test_a_file_without_default_is_told_that_the_built_in_rules_are_used(stanch:
     (project / "stanch.toml").write_text(f"version = 1\n{group}", "utf-8")
     ended = stanch("policy", "check")
     assert ended.code == 0
-    assert ended.out.splitlines()[-1] == 'stanch.toml: no group "default": the 34 built-in rules are used'
+    assert ended.out.splitlines()[-1] == 'stanch.toml: no group "default": the 36 built-in rules are used'
     assert "stanch.toml: no problems (1 rule, version " in ended.out
     assert "a built-in rule: /**/secrets means /**/secrets" in ended.out
     assert "seeded" not in ended.out

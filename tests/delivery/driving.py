@@ -17,6 +17,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from stanch.app.store_tools import _Running
+from stanch.app.workbench_running import RunCode
 from stanch.runtime.tool import Job, Output
 from stanch.surfaces.http.content_route import ContentRoute
 
@@ -77,6 +78,13 @@ def watched() -> Iterator[None]:
         DRIVEN.note(f"tool {job.tool}")
         return run(self, job)
 
+    code = RunCode.__call__
+
+    def running_code(self: RunCode, job: Job, asked: Any) -> Output:
+        DRIVEN.note(f"tool {job.tool}")
+        return code(self, job, asked)
+
+    patch.setattr(RunCode, "__call__", running_code)
     patch.setattr(ContentRoute, "handle", handling)
     patch.setattr(_Running, "__call__", running)
     try:

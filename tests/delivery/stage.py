@@ -78,11 +78,20 @@ class Stage(World):
     the chat's model, `freed` says that its ordinary asks are bypassed.
     """
 
-    def __init__(self, root: Path, models: ModelServer, steps: deque[Reply]) -> None:
-        super().__init__(root, POLICY.format(url=models.openai_url))
+    def __init__(
+        self,
+        root: Path,
+        models: ModelServer,
+        steps: deque[Reply],
+        *,
+        value: str | None = None,
+        short: str = "4711",
+        more: str = "",
+    ) -> None:
+        super().__init__(root, POLICY.format(url=models.openai_url) + more.format(url=models.openai_url))
         self.models, self._steps = models, steps
-        self.value = f"pk-{secrets.token_urlsafe(18)}+/="
-        self.short = "4711"
+        self.value = value or f"pk-{secrets.token_urlsafe(18)}+/="
+        self.short = short
         self.service.vault.set(NAME, Secret(self.value), by=BY)
         self.service.vault.set(SHORT_NAME, Secret(self.short), by=BY)
         self.chat = ""

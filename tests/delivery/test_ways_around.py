@@ -264,3 +264,28 @@ def test_a_result_made_of_items_without_a_path_is_closed_with_them(stage: Stage)
         stage.send("POST", "/api/knowledge/documents", json={"title": "closely", "text": "x"})
     assert [one["title"] for one in results[0]["items"]] == ["openly"]
     assert results[1] is None
+
+
+@pytest.mark.parametrize("figure", ["sum", "avg"])
+def test_a_figure_made_of_several_cells_tells_no_number_that_is_a_secret(stage: Stage, figure: str) -> None:
+    """Whoever knows the other cells takes them away again. Secrets in other columns change nothing."""
+    stage.secret("ACCOUNT", "8765432109")
+    columns = [{"name": "n", "type": "integer"}, {"name": "a"}]
+    stage.send("POST", "/api/tables", json={"name": "t", "columns": columns})
+    stage.send("POST", "/api/tables/t/rows", json={"rows": [{"n": 5}, {"n": 7}]})
+    asked = {"figures": [{"figure": figure, "column": "n"}]}
+    carried = {"rows": [{"n": 6, "a": stage.value}]}
+    stage.write(State.ENTRIES, "POST", "/api/tables/t/rows", json=carried)
+    (told,) = stage.ask("POST", "/api/tables/t/query", json=asked).json()["figures"]
+    assert (told["withheld"], told["value"]) == (False, 18 if figure == "sum" else 6.0)
+    headers = stage.headers(State.ENTRIES, "ACCOUNT")
+    assert stage.send(
+        "POST", "/api/tables/t/rows", WORKFLOW, json={"rows": [{"n": 8765432109}]}, headers=headers
+    ).is_success
+    (told,) = stage.ask("POST", "/api/tables/t/query", json=asked).json()["figures"]
+    assert (told["withheld"], told["value"], told["reason"]) == (True, None, "content_cut")
+    few = {**asked, "filters": [{"column": "n", "how": "<", "value": 7}]}
+    (told,) = stage.ask("POST", "/api/tables/t/query", json=few).json()["figures"]
+    assert told["value"] is not None, "over rows that do not hold it"
+    (told,) = stage.send("POST", "/api/tables/t/query", json=asked).json()["figures"]
+    assert told["value"] is not None

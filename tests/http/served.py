@@ -68,6 +68,8 @@ class World:
             workspace=self.workspace,
             vault=Vault(self.store, KeyRing([Key(os.urandom(32))])),
             blobs=Blobs(self.root / "blobs"),
+            private=[self.root / "workbenches"],
+            workbenches=self.root / "workbenches",
         )
         self.url = ""
         self._clients: dict[Principal, httpx2.Client] = {}

@@ -16,6 +16,7 @@ from tests.stores.suite_changes import Changes
 from tests.stores.suite_job_runs import JobRuns
 from tests.stores.suite_messages import Conversations
 from tests.stores.suite_nouns import Nouns
+from tests.stores.suite_receipts import ReceiptLaws
 from tests.stores.suite_start import Starting
 from tests.stores.suite_turns import Turns
 from tests.stores.suite_vault import VaultKept
@@ -27,6 +28,7 @@ class StoreSuite(
     Nouns,
     Changes,
     AuditLaws,
+    ReceiptLaws,
     BrokenRows,
     Calls,
     Conversations,

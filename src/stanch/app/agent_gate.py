@@ -125,6 +125,7 @@ class AgentGate:
             session_id=call.session_id,
             approved=asked,
             writes=_written(decision.call),
+            call_id=call.id,
         )
 
     def _closed_below(self, directory: str, /) -> tuple[tuple[str, ...], bool]:

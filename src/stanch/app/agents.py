@@ -24,6 +24,7 @@ from stanch.app.live import Live
 from stanch.app.mentions import Mentions
 from stanch.app.messages import Messages
 from stanch.app.projecting import Projecting
+from stanch.app.receipts import Receipts
 from stanch.app.refusals import refused_in
 from stanch.app.sessions import Sessions
 from stanch.app.sight import TierSight
@@ -34,12 +35,13 @@ from stanch.storage.store import Store
 from stanch.values.approval import CallRecord, ClarificationRecord, ClarificationState
 from stanch.values.fault import BadContext, BadInput, Conflict, Fault, NotInstalled, StoreUnreadable
 from stanch.values.identity import Principal
-from stanch.values.message import Message, Role, Text
+from stanch.values.message import File, Message, Role, Text
 from stanch.values.records import Actor, Broken
 from stanch.values.turn import TurnProblem, TurnRecord, TurnState
 
 if TYPE_CHECKING:
     from stanch.app.content import Content
+    from stanch.app.workbenches import Workbenches
     from stanch.runtime.turns import Turns
 
 LONGEST_PROMPT = 1_000_000
@@ -64,13 +66,14 @@ class Agents:
         turn_log: TurnLog,
         projecting: Projecting,
         guard: Guard,
+        receipts: Receipts,
     ) -> None:
         self._store, self._live, self._asking = store, live, asking
         self.messages, self.turn_log = messages, turn_log
         self._gate = AgentGate(store, live, asking, calls, guard)
         self._settings = AgentSettings(store, live, asking)
         self._inbox = inbox
-        self.sight, self._projecting = TierSight(store, live, projecting), projecting
+        self.sight, self._projecting = TierSight(store, live, projecting, receipts), projecting
         self.happenings = Happenings()
         self.surroundings = FilesAround(
             store, live, asking, messages=messages, happenings=self.happenings, tell=projecting.told
@@ -89,6 +92,8 @@ class Agents:
         """Called with each turn that this process has ended, in some thread."""
         self.content: Content | None = None
         """What agents may do with stored content; None for nothing. To be set before the first turn."""
+        self.workbenches: Workbenches | None = None
+        """Where code of agents runs; None for nowhere. To be set before the first turn."""
         self._turns: Turns | None = None
         self._starting = threading.Lock()
         self._closed = False
@@ -115,12 +120,21 @@ class Agents:
         threading.Thread(target=starting, name="stanch-agents", daemon=True).start()
 
     def begin(
-        self, session_id: str, prompt: str, *, by: Actor, mentions: bool = False, parts: Sequence[Text] = ()
+        self,
+        session_id: str,
+        prompt: str,
+        *,
+        by: Actor,
+        mentions: bool = False,
+        parts: Sequence[Text] = (),
+        attached: Sequence[Text | File] = (),
     ) -> TurnRecord:
         """The turn in which the session's agent answers a person's words. It goes on by itself.
 
         `parts` go along with the words. With `mentions`, so do the files that the words mention; where one of these may
-        not, nothing is said, and `BadFields` tells which and why.
+        not, nothing is said, and `BadFields` tells which and why. `attached` goes with the words, too, and was admitted
+        for the session's model (`app.attaching`).
+
         Raises `NotFound`, `Conflict` where the session has ended, has no model, or has a turn under way, `BadInput`
         for words that cannot be said, and `NotInstalled` where the agent library is missing.
         """
@@ -133,7 +147,7 @@ class Agents:
                 raise Conflict("the session has a turn under way")
             self.keep_context(session_id)  # WHY: they are judged in the context that the turn will have
             parts = (*parts, *self._mentions.of(session_id, prompt))
-        turn = turns.begin(session_id, Message(Role.USER, (Text(prompt), *parts)), by)
+        turn = turns.begin(session_id, Message(Role.USER, (Text(prompt), *parts, *attached)), by)
         self.surroundings.changed.told(session_id, parts)
         return turn
 
@@ -190,6 +204,8 @@ class Agents:
     def _made(self) -> Turns:
         try:
             from stanch.app.store_tools import store_tools
+            from stanch.app.workbench_running import RunCode
+            from stanch.app.workbench_tool import run_code_tool
             from stanch.runtime.builtin import asking, delegating
             from stanch.runtime.builtin.executing import EXECUTE_CMD
             from stanch.runtime.builtin.tools import FILE_TOOLS
@@ -217,6 +233,9 @@ class Agents:
             turns.add(tool, Described(tool.name, tool.description, tool.parameters))
         for tool in () if self.content is None else store_tools(self.content, self._principal_of):
             turns.add(tool, Described(tool.name, tool.description, tool.parameters))
+        if self.content is not None and self.workbenches is not None:
+            code = run_code_tool(RunCode(self.content, self.workbenches, self._principal_of))
+            turns.add(code, Described(code.name, code.description, code.parameters))
         ask = asking.AskUser(_Questions(self._store, self._inbox), turns.bell, self.happenings)
         turns.add(ask, Described(asking.NAME, asking.DESCRIPTION, asking.PARAMETERS))
         call = delegating.CallAgent(Below(self.subagents, self.messages, turns))

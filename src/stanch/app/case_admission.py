@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stanch.app import case_receipts
 from stanch.app.case_admissions import ADMITTED, GIVEN, UNDEFINED
+from stanch.app.case_documents import differences, document_of
 from stanch.app.case_records import Admitting, Case
 from stanch.app.case_told import Mismatch
 from stanch.app.content_writing import Acting, Declared, Said, Unsaid
@@ -46,6 +48,9 @@ Rules = Callable[[], MayRead]
 def played(case: Case, act: Admitting, rules: Rules) -> Iterator[Mismatch]:
     """Everything that came out otherwise than the case says."""
     world = _World(case, act.table)
+    for row in act.table.get("documents", ()):
+        for what, wanted, got in differences(row, world.document(row)):
+            yield from _told(row, f"document {what}", wanted, got)
     yield from world.admitted(rules)
     for row in act.table.get("written", ()):
         yield from _told(row, "written", row["is"], world.said(world.writing(row).over(world.all(row))(row["value"])))
@@ -153,6 +158,14 @@ class _World:
             return why.reason.code.value
         return GIVEN
 
+    def document(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What comes of a document that is made of the files of the row."""
+        delivery = Delivery(self.principal, RegistryGate(self.registry(), _projector))
+        seals = Seals(lambda: _RING)
+        found = document_of(row, delivery, seals, self.state)
+        self.reads += seals.reads
+        return found
+
     def source(self, row: Mapping[str, Any]) -> Source:
         """An item, with whatever the case says of it."""
 
@@ -190,6 +203,7 @@ class _World:
             yield from _told(table, "reads", table["reads"], self.reads)
         for row in table.get("cuts", ()):
             yield from _told(row, "cut", row.get("withheld", row.get("becomes")), _cut(delivery, registry, row))
+        yield from case_receipts.played(table, delivery)
 
     def _saved(
         self, delivery: Delivery, sources: Sequence[Source], rows: Sequence[Mapping[str, Any]]

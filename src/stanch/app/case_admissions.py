@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stanch.app.case_documents import DOCUMENT, read_documents
 from stanch.app.case_records import Admitting
 from stanch.app.case_yaml import Reading, Table
 from stanch.delivery.operation import ContentDelivery
@@ -20,12 +21,14 @@ VIEWS = ("complete", "opaque", "excerpt")
 KEPT = ("nothing", "other bytes", "other place", "tampered", "no key", "no key when written")
 _ADMISSION = (
     "to", "gate", "taints", "raw", "active", "latched", "most_entries", "most_bytes", "users", "sources", "registry",
-    "after", "reads", "cuts", "written", "kept", "operations", "saves",
+    "after", "reads", "cuts", "written", "kept", "operations", "saves", "documents",
+    "leaving", "receipt",
 )  # fmt: skip
 _SOURCE = ("id", "state", "view", "derived", "whole", "path", "is")
 _CUT = ("text", "window", "becomes", "withheld", "budget")
 _WRITTEN = ("value", "of", "by", "secrets", "complete", "latched", "is")
 _KEPT = ("state", "owner", "then", "is")
+_LEAVING = ("text", "receipts", "becomes", "saw", "is")
 _OPERATION = ("declares", "tool", "accounts", "is")
 
 
@@ -54,6 +57,12 @@ def read_admission(reading: Reading, table: Table) -> Admitting:
         window = reading.take(row, "window", list, "a list of two numbers", [])
         if [type(one) for one in window] not in ([], [int, int]):
             raise reading.wrong(row, "'window' is a list of two numbers", "window")
+    for row in _rows(reading, table, "leaving", _LEAVING):
+        reading.text(row, "text")
+        _one_of(reading, row, "receipts", ("kept", "lost"))
+        reading.take(row, "saw", Table, "a table of secrets")
+        _one_of(reading, row, "is", [GIVEN, *verdicts], needed=True)
+    reading.take(table, "receipt", Table, "a table of items")
     for row in _rows(reading, table, "written", _WRITTEN):
         _one_of(reading, row, "by", ("nobody", "workflow", "model"))
         for state in reading.take(row, "of", list, "a list of states", []):
@@ -66,6 +75,7 @@ def read_admission(reading: Reading, table: Table) -> Admitting:
     for row in _rows(reading, table, "operations", _OPERATION):
         _one_of(reading, row, "declares", [*(one.value for one in ContentDelivery), "nothing"], needed=True)
         _one_of(reading, row, "is", [GIVEN, UNDEFINED, *verdicts], needed=True)
+    read_documents(reading, _rows(reading, table, "documents", DOCUMENT), [GIVEN, *verdicts])
     return Admitting(table, table.line)
 
 

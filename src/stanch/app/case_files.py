@@ -20,6 +20,7 @@ from stanch.app.case_secrets import read_projection, read_secrets
 from stanch.app.case_sends import read_history
 from stanch.app.case_steps import read_steps
 from stanch.app.case_vaults import read_vault
+from stanch.app.case_workbenches import read_workbench
 from stanch.app.case_yaml import Reading, Table, load_table
 from stanch.policy.meant import unknown
 from stanch.values.decision import Effect
@@ -61,6 +62,7 @@ CASE_KEYS = (
     "read",
     "write",
     "goes_on",
+    "workbench",
     "proves",
     *EXPECT_KEYS,
 )
@@ -75,6 +77,7 @@ KINDS = (
     "projection",
     "admission",
     "vault",
+    "workbench",
     "probe",
 )
 _BECAUSE = re.compile(
@@ -267,6 +270,9 @@ class _Reader(Reading):
 
     def _vault(self, row: Table) -> Iterator[Act]:
         yield read_vault(self, self.tables(row, "vault"))
+
+    def _workbench(self, row: Table) -> Iterator[Act]:
+        yield read_workbench(self, self.tables(row, "workbench"))
 
     def outcome(self, step: Table) -> Expected:
         """What must come of a step with a call: as of a call that is judged, but for the words that `expect` knows."""

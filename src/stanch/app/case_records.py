@@ -190,6 +190,13 @@ class Vaulting:
 
 
 @dataclass(frozen=True, slots=True)
+class Benching:
+    """What is done with a workbench, step by step."""
+
+    steps: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """What the judge must say: keys of the verdict's record, words of its sentence, and words that stand nowhere."""
 
@@ -213,7 +220,21 @@ class Probed:
     goes_on: frozenset[str] | None = None
 
 
-Act = Judge | Load | Change | Open | Holds | Calls | Conversed | History | Projection | Admitting | Vaulting | Probed
+Act = (
+    Benching
+    | Judge
+    | Load
+    | Change
+    | Open
+    | Holds
+    | Calls
+    | Conversed
+    | History
+    | Projection
+    | Admitting
+    | Vaulting
+    | Probed
+)
 
 
 @dataclass(frozen=True, slots=True)

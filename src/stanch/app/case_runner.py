@@ -23,6 +23,7 @@ from stanch.app import (
     case_projection,
     case_tags,
     case_vault,
+    case_workbench,
     loading,
 )
 from stanch.app.asking import Kin
@@ -31,6 +32,7 @@ from stanch.app.case_organization import organization_of
 from stanch.app.case_places import Place, home_of
 from stanch.app.case_records import (
     Admitting,
+    Benching,
     Calls,
     Case,
     Change,
@@ -126,6 +128,8 @@ def run_case(case: Case, folder: Path, door: Door) -> list[Mismatch]:
                     found += case_vault.played(case, act)
                 case Probed():
                     found += case_judging.played(place, act, door.verdict)
+                case Benching():
+                    found += case_workbench.played(case, act)
                 case Admitting():
                     found += case_admission.played(case, act, lambda: LibraryDoor().may_read(place))
     return found

@@ -9,33 +9,30 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from typing import Any, BinaryIO
-
-from pydantic import BaseModel
+from typing import Any, BinaryIO, TypeVar
 
 from stanch.app.approval_words import said
 from stanch.app.asking import Asking
 from stanch.app.calls import Calls
+from stanch.app.content_leaving import gave_nothing, left
 from stanch.app.content_secrets import ContentSecrets
 from stanch.app.content_writing import Acting, Declared, Said, Unsaid
 from stanch.app.item_rules import ItemRules, Readable, closed_without_path
 from stanch.app.live import Live
 from stanch.app.projecting import Projecting
+from stanch.app.receipts import Receipts as KeepsReceipts
 from stanch.app.sight import TierSight
 from stanch.app.vault import Vault
-from stanch.content.access import Access, Writing
+from stanch.content.access import Access, Workbench, Writing
 from stanch.content.access import Acting as Judging
-from stanch.content.streams import Stream
-from stanch.delivery.admit import ContentRefused, Delivery, MayRead
+from stanch.delivery.admit import ContentRefused, Delivery, MayRead, Receipts
 from stanch.delivery.gates import RegistryGate
+from stanch.delivery.operation import Asked, Operation
 from stanch.explain.written import reason_json
 from stanch.gate.approval import Move
 from stanch.gate.fingerprint import same_arguments
 from stanch.provenance.registry import Registry
 from stanch.provenance.seals import Seals
-from stanch.secrets.budget import Withheld
-from stanch.secrets.projection import Projector
 from stanch.storage.blobs import Blobs
 from stanch.storage.content_store import ContentStore
 from stanch.storage.store import Store
@@ -44,9 +41,10 @@ from stanch.values.approval import CallState
 from stanch.values.decision import Decision, Effect
 from stanch.values.fault import BadFields, Conflict, Fault, NotFound
 from stanch.values.identity import Principal, PrincipalKind
-from stanch.values.reason import Code, LayerId, Reason
-from stanch.values.records import Actor
+from stanch.values.reason import Code
+from stanch.values.records import Actor, SessionRecord
 
+A = TypeVar("A", bound=Asked)
 _PERSONAL = frozenset({PrincipalKind.USER, PrincipalKind.DELEGATED})
 """Who is a person, or acts for one; an organization, a key and a program have nothing of their own."""
 _SESSIONLESS = (
@@ -79,7 +77,9 @@ class Content:
         sight: TierSight,
         vault: Vault,
         projecting: Projecting,
+        receipts: KeepsReceipts,
     ) -> None:
+        self._receipts = receipts
         self._store, self._blobs, self._live, self._asking, self._calls = store, blobs, live, asking, calls
         self._sight, self._projecting = sight, projecting
         self.secrets = ContentSecrets(vault, projecting)
@@ -100,16 +100,19 @@ class Content:
         registry: Registry | None = None,
         taints: bool = False,
         raw: bool = False,
+        workbench: Workbench | None = None,
         told: Callable[[int, int | None], None] | None = None,
         cancelled: threading.Event | None = None,
     ) -> Access:
         """The access of one call. A model's needs its session, and has a registry of its own unless one is given.
 
         `tool` is the operation's name for rules. `declared` is what a writer says of itself; a model says nothing of
-        itself that would be believed. Raises `BadFields`, and whatever the vault raises where its values cannot be had.
+        itself that would be believed. `workbench` is what a model's call fills, whose gate then stands there. Raises
+        `BadFields`, and whatever the vault raises where its values cannot be had.
         """
         gate: RegistryGate | None = None
         may_read: MayRead | None = None
+        receipts: Receipts | None = None
         writing: Writing = Unsaid()
         if principal.is_copilot:
             if session_id is None:
@@ -117,7 +120,10 @@ class Content:
             if declared is not None:
                 raise BadFields(("secrets", "a model does not say which secrets it was given"))
             gate = RegistryGate(registry or Registry(), self.secrets.projector, taints=taints, raw=raw)
-            may_read = self._may_read(session_id, tool)
+            gate = gate if workbench is None else workbench.gate
+            session = self._store.get_session(session_id)
+            may_read = self._may_read(session, tool)
+            receipts = self._receipts.of_session(session_id, session.model, by)
             writing = Acting(gate, self.secrets.entries())
         elif declared is not None:
             entries = self.secrets.entries()
@@ -130,7 +136,7 @@ class Content:
             self._stores.note_observation(reason, session_id or "", by=by)
 
         return Access(
-            delivery=Delivery(principal, gate, may_read, note=note),
+            delivery=Delivery(principal, gate, may_read, note=note, receipts=receipts),
             stores=self._stores,
             blobs=self._blobs,
             seals=self.seals,
@@ -142,6 +148,7 @@ class Content:
             told=told or (lambda _done, _all: None),
             cancelled=cancelled or threading.Event(),
             acting=self.acting,
+            workbench=workbench if principal.is_copilot else None,
         )
 
     @contextmanager
@@ -173,6 +180,7 @@ class Content:
                 raise CallRefused(said(Code.CALL_CHANGED, answered.decision), asks=False)
             yield
             return
+        access.delivery.call = call_id
         call = self._calls.get(call_id)
         if call.session_id != session_id:
             raise NotFound("call", call_id)
@@ -229,28 +237,27 @@ class Content:
     def leaving(self, access: Access, result: Any) -> Any:
         """A result as it may leave: for a model, JSON-like and without a secret; for anybody else the very same.
 
-        A stream is projected as it passes. Raises `ContentRefused` where nothing of this call may go to the model.
+        A stream is projected as it passes. Raises `ContentRefused` where nothing of this call may go to the model, or
+        no receipt of it can be kept.
         """
-        if not access.delivery.classified:
-            return result
-        gate = access.delivery.gate
-        if not isinstance(gate, RegistryGate) or gate.registry.latched is not None:
-            raise _unsaid(access, Code.REGISTRY_LATCHED)
-        try:
-            projector = gate.projector()
-            if isinstance(result, Stream):
-                # WHY these too: they become headers of an answer.
-                named = replace(result, name=projector.text(result.name), media_type=projector.text(result.media_type))
-                return _projected(named, projector) if result.text else named
-            if isinstance(result, BaseModel):
-                result = result.model_dump(mode="json")
-            return projector.text(result) if isinstance(result, str) else projector.structure(result)
-        except Withheld as why:
-            raise _unsaid(access, Code.CONTENT_UNSCANNED, why.cause.value) from None
+        return left(access.delivery, result) if access.delivery.classified else result
 
-    def _may_read(self, session_id: str, tool: str | None) -> MayRead:
+    def given(self, access: Access, operation: Operation[Access, A, Any], asked: A) -> Any:
+        """The result of an operation as it may leave. What it refuses or fails with leaves a receipt, too.
+
+        Raises whatever the operation does, and `ContentRefused` where nothing of it may go to the model.
+        """
+        try:
+            result = operation(access, asked)
+        except Fault as why:
+            if access.delivery.classified:
+                gave_nothing(access.delivery, why)
+            raise
+        return self.leaving(access, result)
+
+    def _may_read(self, session: SessionRecord, tool: str | None) -> MayRead:
         """What the rules say of an item, and the tier of the session's model."""
-        session = self._store.get_session(session_id)
+        session_id = session.id
         items = ItemRules(lambda: self._asking.lineage(session_id), self._live.policy.workspace, tool)
         if session.model is None:
             return Readable(items)
@@ -264,24 +271,5 @@ class Content:
             return
 
 
-def _unsaid(access: Access, code: Code, detail: str = "") -> ContentRefused:
-    """Nothing of the result goes to the model, whatever was saved."""
-    return ContentRefused(Reason(code, LayerId.DELIVERY, detail=detail), saved=access.delivery.committed)
-
-
 def _refused(decision: Decision) -> CallRefused:
     return CallRefused(reason_json(decision.reason, decision.effect), asks=decision.effect is Effect.ASK)
-
-
-def _projected(stream: Stream, projector: Projector) -> Stream:
-    """The same bytes without secrets, whose number nobody knows before."""
-
-    def chunks() -> Iterator[bytes]:
-        passing = projector.data_stream(bulk=True)
-        for chunk in stream.chunks:
-            if out := passing.feed(chunk):
-                yield out
-        if out := passing.end():
-            yield out
-
-    return Stream(chunks(), stream.name, stream.media_type, None, text=True)

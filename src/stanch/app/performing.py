@@ -155,7 +155,8 @@ class Performing:
             return self._known(access, ran, sources, given)
         operation = _operation(tool)
         if does is Does.OPERATION and operation is not None:
-            return self._operated(access, operation, arguments, sources)
+            call_id = "" if started is None else started.call.id
+            return self._operated(access, operation, arguments, sources, call_id)
         if does is Does.ELSEWHERE and instead is not None:
             return instead()
         return _failed(f"{tool} is nothing that can be done here", self._knowing(sources))
@@ -182,6 +183,7 @@ class Performing:
         operation: Operation[Any, Any, Any],
         arguments: Mapping[str, Any],
         sources: Sequence[Provenance],
+        call_id: str,
     ) -> Performed:
         """What an operation gives to this caller: for a model, no more than if it had asked itself."""
         try:
@@ -193,9 +195,9 @@ class Performing:
         )
         # WHY: what a step writes is made of its arguments, of which it is known what they carry.
         inner = replace(inner, writing=MadeOf(inner.writing, sources))
-        inner.delivery.passed = []
+        inner.delivery.passed, inner.delivery.call = [], call_id
         try:
-            found = self._content.leaving(inner, operation(inner, asked))
+            found = self._content.given(inner, operation, asked)
         except ContentRefused as why:
             return _failed(sentence(why.reason), self._knowing(sources))
         except Fault as why:

@@ -10,7 +10,8 @@ from operator import is_
 from typing import Any
 
 from stanch.app.proxy_talks import BESIDE, LISTED, Talk
-from stanch.app.request_text import Piece, json_text
+from stanch.app.request_text import Piece, RequestText, json_text
+from stanch.secrets.projection import Projector
 from stanch.tiers.dialects import anthropic, chat, responses
 from stanch.tiers.dialects.contents import LEFT_OUT
 from stanch.tiers.dialects.telling import Shape
@@ -80,3 +81,9 @@ def _beside(shape: Shape, message: Message) -> Any:
     if shape is Shape.ANTHROPIC:
         return anthropic.write_messages([message])[1]
     return responses.write_messages([message])[1]
+
+
+def beside_messages(request: RequestText, projector: Projector) -> dict[str, Any]:
+    """What stands beside the conversation and holds a value of the vault, such as a tool's description, without it."""
+    found = {key: projector.structure(value) for key, value in request.body.items()}
+    return {key: value for key, value in found.items() if value is not request.body[key]}

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import urlsplit
 
 from stanch.app.asking import Asking
@@ -22,10 +21,11 @@ from stanch.app.projected_messages import Projected
 from stanch.app.projecting import Projecting
 from stanch.app.provider_state import kept_by_provider, reference_in
 from stanch.app.proxy_directories import Directories, claimed
-from stanch.app.proxy_sessions import ProxySession, ProxySessions, named_by_agent
+from stanch.app.proxy_sessions import SURFACE, ProxySession, ProxySessions, named_by_agent
 from stanch.app.proxy_settling import Sent, Settling, made_by
 from stanch.app.proxy_talks import Talk, Talks, followed
-from stanch.app.proxy_writing import changed
+from stanch.app.proxy_writing import beside_messages, changed
+from stanch.app.receipts import Sending
 from stanch.app.redacting import look_of
 from stanch.app.remembered import Remembered
 from stanch.app.request_text import RequestText, json_text
@@ -34,7 +34,6 @@ from stanch.app.tokens import Caller, Tokens
 from stanch.policy.document import Policy
 from stanch.policy.providers import SHIPPED, Dialect, Provider
 from stanch.policy.routing import routed
-from stanch.secrets.projection import Projector
 from stanch.storage.store import Store
 from stanch.tiers.answers import NO_ANSWERS, Answers
 from stanch.tiers.dialects.telling import Shape
@@ -42,6 +41,7 @@ from stanch.tiers.kept import Kept
 from stanch.values.call import EffectClass
 from stanch.values.fault import BadInput, Fault, NotFound
 from stanch.values.message import Message
+from stanch.values.records import Actor
 
 MOST_KEPT_MODELS = 8
 DIALECTS: Mapping[Shape, Dialect] = {
@@ -162,10 +162,27 @@ class Proxy:
             same = resent.report.empty and outgoing is resent.messages
             values, pieces = ({}, []) if same else changed(talk, given, outgoing)
             self._talks.keep(caller.principal, talk)
-        values = {**_beside_messages(request, projector), **values, **state.changes}
+        values = {**beside_messages(request, projector), **values, **state.changes}
         if to.name != model:
             values["model"] = to.name
         body = request.written(values, pieces) if values or pieces else asked.raw
+        # WHY last: whatever is refused above is not sent.
+        beside = {key: value for key, value in request.body.items() if key != request.listed} | values
+        by = Actor(caller.principal.id, SURFACE)
+        self._sight.receipts.sent(
+            Sending(
+                session.id,
+                to.model,
+                tier.id,
+                resent.messages,
+                outgoing,
+                projector,
+                resent.report,
+                by,
+                beside,
+                asked.counted,
+            )
+        )
         sent = None
         if not asked.counted:
             sent = self._settling.begun(
@@ -265,12 +282,6 @@ def _projected(talk: Talk, model: str) -> Projected:
     if model not in talk.projected and len(talk.projected) >= MOST_KEPT_MODELS:
         talk.projected.clear()
     return talk.projected.setdefault(model, Projected())
-
-
-def _beside_messages(request: RequestText, projector: Projector) -> dict[str, Any]:
-    """What stands beside the conversation and holds a value of the vault, such as a tool's description, without it."""
-    found = {key: projector.structure(value) for key, value in request.body.items()}
-    return {key: value for key, value in found.items() if value is not request.body[key]}
 
 
 def _first(request: RequestText) -> str:

@@ -15,6 +15,7 @@ from stanch.app.agent_gate import AgentGate
 from stanch.app.agents import Agents
 from stanch.app.approving import Approving
 from stanch.app.asking import Answered, Asking, Described
+from stanch.app.attaching import Attaching
 from stanch.app.audit_log import AuditLog
 from stanch.app.bypassing import Bypasses
 from stanch.app.calls import Calls
@@ -40,6 +41,7 @@ from stanch.app.policy_groups import PolicyGroups
 from stanch.app.projecting import Projecting
 from stanch.app.projects import Projects
 from stanch.app.proxying import Proxy
+from stanch.app.receipts import Receipts
 from stanch.app.redacting import Redaction
 from stanch.app.running import Runner
 from stanch.app.scheduling import Scheduler
@@ -53,6 +55,7 @@ from stanch.app.tools import Tools
 from stanch.app.turn_log import TurnLog
 from stanch.app.turns import Turn, Turns
 from stanch.app.vault import Vault
+from stanch.app.workbenches import Workbenches
 from stanch.policy.document import Policy
 from stanch.policy.losers import Contest
 from stanch.storage.blobs import Blobs
@@ -82,13 +85,14 @@ class Service:
         vault: Vault | None = None,
         *,
         blobs: Blobs | None = None,
+        workbenches: Path | None = None,
     ) -> None:
         self._store, self._live, self.node = store, live, node
         self.organizations = live.organized
         self.vault = vault if vault is not None else Vault(store, None)
         self.projecting = Projecting(self.vault)
         store.notes_as(self.projecting.noted)
-        turns, contexts = Turns(), Contexts(store, live)
+        turns, contexts, receipts = Turns(), Contexts(store, live), Receipts(store)
         self.policies = SessionPolicies()
         self._asking = Asking(store, live, contexts, turns, self.policies)
         self.judges = Judges(self._asking)
@@ -122,6 +126,7 @@ class Service:
             turn_log=self.turn_log,
             projecting=self.projecting,
             guard=self.consolidating.objection,
+            receipts=receipts,
         )
         self.proxy = Proxy(
             store, live, asking=self._asking, contexts=contexts, sight=self.agents.sight, projecting=self.projecting
@@ -135,8 +140,11 @@ class Service:
             sight=self.agents.sight,
             vault=self.vault,
             projecting=self.projecting,
+            receipts=receipts,
         )
-        self.agents.content = self.content
+        self.workbenches = Workbenches(workbenches, store, self.content.seals)
+        self.agents.content, self.agents.workbenches = self.content, self.workbenches
+        self.attaching = Attaching(self.content)
         self.tools = Tools()
         self.content.acting = Performing(
             store,
@@ -178,6 +186,7 @@ class Service:
         blobs: Blobs | None = None,
         data: Path | None = None,
         organizations: Iterable[Organization] = (),
+        workbenches: Path | None = None,
     ) -> Service:
         """The service over a store that is opened already, and watched from now on. The store stays the caller's.
 
@@ -191,12 +200,13 @@ class Service:
         bypasses. `vault` is the store's vault with its keys; None for one without keys, in which nothing can be set.
         `blobs` are the bytes of stored content; None for none, in which nothing can be kept. `data` is where a copy of
         an organization's rules outlives this process. `organizations` are asked besides the policy's, and stay the
-        caller's.
+        caller's. `workbenches` is the directory in which code of chats runs, None for none; it has to be one of the
+        private places.
         Raises `BadInput` for a workspace that cannot be used at all.
         """
         organized = Organized(data, noting(store), tuple(organizations))
         live = Live(store, policy, workspace, private=private, audit=audit, trust=trust, organized=organized)
-        service = cls(store, live, Node(store, alone=alone), clock, vault, blobs=blobs)
+        service = cls(store, live, Node(store, alone=alone), clock, vault, blobs=blobs, workbenches=workbenches)
         service.projecting.prepare()
         try:
             service.node.start()

@@ -60,6 +60,11 @@ class Settings:
         return self.content if self.content is not None else self.data / "blobs"
 
     @property
+    def workbenches(self) -> Path:
+        """The directory in which code of chats runs, which all nodes of one database share."""
+        return (self.content if self.content is not None else self.data) / "workbenches"
+
+    @property
     def lock_file(self) -> Path:
         """The file that one server at a time holds locked."""
         return self.data / "lock"
@@ -68,7 +73,7 @@ class Settings:
         """The places that belong to the server alone, `file` being the store's, if it is a file."""
         beside = () if file is None else tuple(Path(os.path.realpath(file) + side) for side in _SIDES)
         key = self.keys.file_for(self.data)
-        others = (*beside, *(() if key is None else (Path(os.path.realpath(key)),)), self.blobs)
+        others = (*beside, *(() if key is None else (Path(os.path.realpath(key)),)), self.blobs, self.workbenches)
         return (self.data, *(path for path in others if not path.is_relative_to(self.data)))
 
 

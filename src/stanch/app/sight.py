@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from stanch.app.live import Live
 from stanch.app.projected_messages import Projected
 from stanch.app.projecting import Projecting
+from stanch.app.receipts import Receipts, Sending
 from stanch.app.redacting import look_of
 from stanch.policy.document import Policy
 from stanch.storage.store import Store
@@ -23,15 +24,17 @@ from stanch.tiers.kept import Kept
 from stanch.tiers.report import Report
 from stanch.tiers.tier import Tiers
 from stanch.values.message import Message, Role, Text
+from stanch.values.records import Actor
 
 MOST_KEPT = 256
+SURFACE = "agent"
 
 
 class TierSight:
     """The filter that every request of the runtime passes. Safe to use from any thread."""
 
-    def __init__(self, store: Store, live: Live, projecting: Projecting) -> None:
-        self._store, self._live, self._projecting = store, live, projecting
+    def __init__(self, store: Store, live: Live, projecting: Projecting, receipts: Receipts) -> None:
+        self._store, self._live, self._projecting, self.receipts = store, live, projecting, receipts
         self._kept: OrderedDict[tuple[str, str], tuple[threading.Lock, Kept, Projected]] = OrderedDict()
         self._reports: OrderedDict[tuple[str, str], Report] = OrderedDict()
         self._tiers: tuple[Policy, Tiers] | None = None
@@ -40,7 +43,7 @@ class TierSight:
     def filtered(self, session_id: str, messages: Sequence[Message], model: str) -> Sequence[Message]:
         """The messages as the model may have them, first by its tier, then without a value of the vault.
 
-        Raises `TiersBroken`, `StoreUnreadable`, `BrokenRow` and `Withheld`.
+        The receipt of the send is kept by then. Raises `TiersBroken`, `StoreUnreadable`, `BrokenRow` and `Withheld`.
         """
         tiers = self.tiers()
         tier = tiers.of(model)
@@ -58,6 +61,8 @@ class TierSight:
             self._reports[session_id, model] = sent.report
             while len(self._reports) > MOST_KEPT:
                 self._reports.popitem(last=False)
+        by = Actor(session_id, SURFACE)
+        self.receipts.sent(Sending(session_id, model, tier.id, sent.messages, outgoing, projector, sent.report, by))
         return outgoing
 
     def passed_on(self, session_id: str, seen: Sequence[Message], words: str, model: str) -> str:

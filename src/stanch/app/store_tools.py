@@ -13,9 +13,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from stanch.app.attaching import shown_part, tags_of
 from stanch.app.content import Content
 from stanch.content import (  # noqa: F401 - operations
     archives,
+    compile_files,
     file_searching,
     file_texts,
     file_writing,
@@ -25,16 +27,17 @@ from stanch.content import (  # noqa: F401 - operations
     knowledge_export,
     knowledge_writing,
     links,
+    views,
 )
 from stanch.content.streams import Stream
-from stanch.delivery.admit import Admission, ContentRefused
+from stanch.delivery.admit import ContentRefused
 from stanch.delivery.operation import OPERATIONS, Operation
 from stanch.explain.sentences import sentence
 from stanch.runtime.cutting import cut_tagged
 from stanch.runtime.tool import Builtin, Job, Output
 from stanch.values.fault import Fault
 from stanch.values.identity import COPILOT_SERVICE, Principal
-from stanch.values.message import Origin, SourceTag
+from stanch.values.message import Tags, Text
 from stanch.values.records import Actor
 
 MOST_CHARACTERS = 60_000
@@ -44,7 +47,7 @@ PrincipalOf = Callable[[str], Principal]
 
 
 def store_tools(content: Content, principal_of: PrincipalOf) -> Iterator[Builtin]:
-    """Every operation that a model may use, as a tool. Those that give streams of bytes are not offered."""
+    """Every operation that a model may use, as a tool, but for those that a chat has no place for."""
     for operation in OPERATIONS.values():
         if operation.tool is not None and operation.in_chat:
             yield Builtin(
@@ -72,31 +75,29 @@ class _Running:
         access = self._content.access(
             acting, Actor(job.session_id, SURFACE), session_id=job.session_id, tool=job.tool, cancelled=job.cancelled
         )
+        access.delivery.call = job.call_id
         self._content.approved(access, job.approved)
         try:
-            given = self._content.leaving(access, operation(access, asked))
+            given = self._content.given(access, operation, asked)
+            if isinstance(given, Stream):
+                return _shown(given, tuple(tags_of(access.delivery.settled)))
         except ContentRefused as why:
             saved = " What was to be changed is saved." if why.saved else ""
             return Output(self._content.told(f"{sentence(why.reason)}.{saved}"), failed=not why.saved)
         except Fault as why:
             return Output(self._content.told(str(why)), failed=True)
-        if isinstance(given, Stream):
-            raise TypeError("a stream is no result of a tool")
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, indent=1)
         withheld = [one for one in access.delivery.settled if not one.admitted]
-        text, tags = cut_tagged(text, tuple(_tags(access.delivery.settled)), MOST_CHARACTERS)
+        text, tags = cut_tagged(text, tuple(tags_of(access.delivery.settled)), MOST_CHARACTERS)
         return Output(text, tags, withheld=len(withheld))
 
 
-def _tags(settled: list[Admission]) -> Iterator[SourceTag]:
-    """Where the result came from: each item that was admitted, once."""
-    seen: set[str] = set()
-    for one in settled:
-        source = one.source
-        name = source.path if source.path is not None else f"{source.kind.value}:{source.id}"
-        if one.admitted and name not in seen:
-            seen.add(name)
-            yield SourceTag(name, Origin.PATH if source.path is not None else Origin.ITEM)
+def _shown(stream: Stream, tags: Tags) -> Output:
+    """What a model is shown as it is. Raises `ContentRefused`."""
+    part = shown_part(stream)
+    if isinstance(part, Text):
+        return Output(part.text, tags)
+    return Output(f"{stream.name}: {stream.media_type}", tags, files=(part,))
 
 
 def _unusable(why: ValidationError) -> str:

@@ -157,6 +157,7 @@ def started(settings: Settings, say: Callable[[str], None]) -> Iterator[Started]
             vault=vault,
             blobs=Blobs(settings.blobs),
             data=settings.data,
+            workbenches=settings.workbenches,
         )
         try:
             where = f"PostgreSQL, {url.database}" if file is None else f"SQLite, {file}"

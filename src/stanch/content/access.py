@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from stanch.content.acting import Does, Judged, Performed
 from stanch.delivery.admit import Delivery
+from stanch.delivery.gates import RegistryGate
 from stanch.provenance.seals import Seals
 from stanch.provenance.states import Provenance
 from stanch.storage.blobs import Blobs
@@ -86,6 +87,27 @@ class Acting(Protocol):
         """
 
 
+class Workbench(Protocol):
+    """The workbench of a session, which a call fills. What is put there has passed its gate before."""
+
+    @property
+    def session_id(self) -> str:
+        """Whose workbench it is."""
+
+    @property
+    def gate(self) -> RegistryGate:
+        """What stands before it."""
+
+    def check(self, files: Mapping[str, int]) -> None:
+        """Raises `Conflict` where a folder stands at one of the paths, `BadInput` where the sizes do not fit in."""
+
+    def put(self, path: str, chunks: Iterable[bytes], size: int) -> None:
+        """Puts a file of this size there, whole or not at all. Raises `Conflict` and `StoreUnreadable`."""
+
+    def vouched_for(self, path: str) -> None:
+        """Says that it is known what the file carries that was just put there."""
+
+
 def _unheard(_done: int, _all: int | None) -> None:
     """Nobody follows the progress."""
 
@@ -97,7 +119,8 @@ class Access:
     `person` is the id of whom the caller is or acts for, None for one who is nobody's. `root` is the canonical path of
     the workspace: an item at the path `a/b` lies at `root/a/b` for rules and tiers. `told` is called with how much of a
     long operation is done, and of how much where that is known. `cancelled` is set where nobody waits any more.
-    `acting` judges calls and runs tools, None where nothing does.
+    `acting` judges calls and runs tools, None where nothing does. `workbench` is what a model's call fills, None for
+    none.
     """
 
     delivery: Delivery
@@ -112,6 +135,7 @@ class Access:
     told: Callable[[int, int | None], None] = _unheard
     cancelled: threading.Event = field(default_factory=threading.Event)
     acting: Acting | None = None
+    workbench: Workbench | None = None
 
     def sees(self, owner: str | None) -> bool:
         """True for an item of the workspace, and for one that belongs to whom the caller is or acts for.

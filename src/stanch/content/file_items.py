@@ -109,6 +109,7 @@ def source_of(
         known_of(access, file, version),
         view,
         path=access.place(file.path),
+        version=str(version),
     )
 
 

@@ -59,12 +59,13 @@ def chunk_version(
 
 def document_source(record: DocumentRecord, known: Known, view: View, access: Access) -> Source:
     """A document on its way out."""
-    return Source(Kind.DOCUMENT, record.id, known, view, _lies_at(access, record.path))
+    return Source(Kind.DOCUMENT, record.id, known, view, _lies_at(access, record.path), version=record.text)
 
 
 def chunk_source(chunk: ChunkRecord, known: Known, access: Access, view: View = COMPLETE) -> Source:
     """A chunk on its way out."""
-    return Source(Kind.CHUNK, f"{chunk.document_id}#{chunk.number}", known, view, _lies_at(access, chunk.path))
+    item, path = f"{chunk.document_id}#{chunk.number}", _lies_at(access, chunk.path)
+    return Source(Kind.CHUNK, item, known, view, path, version=chunk.source)
 
 
 def named(record: DocumentRecord) -> Derived:

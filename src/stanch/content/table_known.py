@@ -8,7 +8,7 @@ INVARIANT: nothing here reads what is known but where a model asks, or where som
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stanch.content.access import Access, Knowing
@@ -70,7 +70,8 @@ class Rows:
 
     def source(self, row: RowRecord, view: View = COMPLETE) -> Source:
         """One row as it leaves. Each of its cells is replaced whole where it carries a secret that is too short."""
-        return Source(Kind.ROW, f"{self._table.id}/{row.id}", self._batch.of(str(row.id)), view, whole=True)
+        known, version = self._batch.of(str(row.id)), str(row.version)
+        return Source(Kind.ROW, f"{self._table.id}/{row.id}", known, view, whole=True, version=version)
 
     def part(self, row: RowRecord, places: Sequence[int] | None) -> Source:
         """Some of a row's cells as they leave; None for all of them."""
@@ -116,6 +117,22 @@ def known_of_cells(known: Knowing, cells: Sequence[Any], raw: Sequence[str]) -> 
 def together(cells: Sequence[Any]) -> str:
     """The texts of all cells, one behind the other. Line ends around it, so that it is never a short secret itself."""
     return f"\n{''.join(texts_of(cells))}\n"
+
+
+def carried_in(cell: Any, entries: Iterable[Entry]) -> set[Entry]:
+    """Those of a row's secrets that stand in one cell of it. A short one does where it is all of a text."""
+    if cell is None:
+        return set()
+    texts = list(texts_in(cell))
+    return {
+        entry
+        for entry in entries
+        if (
+            any(mark_of(Secret(text)) == entry.mark for text in texts if text)
+            if is_short(entry.secret)
+            else Projector({entry.name: entry.secret}).found_in(cell)
+        )
+    }
 
 
 def _masked(cells: Sequence[Any], short: Sequence[Entry]) -> list[Any]:

@@ -7,7 +7,8 @@ SPEC: totals and counts are the database's, whatever is withheld; no row is look
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -15,7 +16,7 @@ from pydantic import Field
 from stanch.content.access import Access
 from stanch.content.left_out import Cursor, LeavesOut, Left, Limit
 from stanch.content.table_cells import BadCell, given, text_of
-from stanch.content.table_known import Rows, known_of_row
+from stanch.content.table_known import Rows, carried_in, known_of_row
 from stanch.content.table_rows import page_shown
 from stanch.content.tables_shown import (
     ColumnName,
@@ -28,8 +29,8 @@ from stanch.content.tables_shown import (
 )
 from stanch.delivery.admit import Window, admit_content, redact_before_cutting
 from stanch.delivery.operation import Asked, ContentDelivery, Given, operation
-from stanch.delivery.source import EXCERPT, Derived, Kind, Source
-from stanch.provenance.states import UNRECORDED, Provenance, Unknown, merged
+from stanch.delivery.source import EXCERPT, Derived, Kind, Known, Source
+from stanch.provenance.states import UNRECORDED, Entry, Exact, Provenance, Unknown, merged
 from stanch.values.fault import BadFields, BadInput
 from stanch.values.tables import ColumnType, Comparison, Figure, Filter, Sort, TableRecord, Wanted
 
@@ -38,6 +39,8 @@ AROUND = 80
 """How many characters are shown on either side of what was found."""
 _ORDERED = (ColumnType.TEXT, ColumnType.INTEGER, ColumnType.NUMBER, ColumnType.DATE, ColumnType.DATETIME)
 _SUMMED = (ColumnType.INTEGER, ColumnType.NUMBER)
+_MADE = (Figure.SUM, Figure.AVG)
+"""Figures that are made of several cells, and are none of them."""
 _WORDY = (ColumnType.TEXT, ColumnType.JSON)
 
 
@@ -222,13 +225,19 @@ def _figures(
     if not asked:
         return ()
     found = access.stores.figures(table, wanted, asked)
-    known = _Together(access, table, wanted)
+    known = _Together(
+        access, table, wanted, {place for figure, place in asked if place is not None and figure in _MADE}
+    )
     shown: list[FigureShown] = []
     for (figure, place), value in zip(asked, found, strict=True):
         name = None if place is None else columns[place].name
         reason = None
         if figure is not Figure.COUNT:
-            source = Source(Kind.RESULT, f"{figure.value} over {table.id}", known, Derived(value))
+            named = f"{figure.value} over {table.id}"
+            source = Source(Kind.RESULT, named, known, Derived(value))
+            if place is not None and figure in _MADE:
+                # WHY an excerpt: whoever knows the other cells takes them away again, and has the secret.
+                source = Source(Kind.RESULT, named, known.of(place), EXCERPT)
             (admission,) = admit_content(access.delivery, [source])
             reason = None if admission.refusal is None else admission.refusal.code.value
         withheld = reason is not None
@@ -240,9 +249,20 @@ def _figures(
 class _Together:
     """What is known of all rows that fit, together. It is gone through once, and only where somebody asks."""
 
-    def __init__(self, access: Access, table: TableRecord, wanted: Wanted) -> None:
+    def __init__(self, access: Access, table: TableRecord, wanted: Wanted, places: Collection[int]) -> None:
+        """`places`: the columns of which it is asked what their cells alone carry."""
         self._access, self._table, self._wanted = access, table, wanted
         self._found: Provenance | None = None
+        self._carried: dict[int, set[Entry]] = {place: set() for place in places}
+
+    def of(self, place: int) -> Known:
+        """What the cells of one column carry."""
+
+        def known() -> Provenance:
+            found = self()
+            return Exact(frozenset(self._carried[place])) if isinstance(found, Exact) else found
+
+        return known
 
     def __call__(self) -> Provenance:
         if self._found is None:
@@ -254,10 +274,15 @@ class _Together:
         for part in self._access.stores.recorded_rows(self._table, self._wanted):
             if self._access.cancelled.is_set():
                 raise BadInput("the query was stopped")
-            each = (known_of_row(self._access, self._table, *row) for row in part)
+            each = [known_of_row(self._access, self._table, *row) for row in part]
             found = merged((found, *each))
             if isinstance(found, Unknown):
                 return found
+            for (_, written, _), known in zip(part, each, strict=True):
+                if self._carried and isinstance(known, Exact) and known.entries:
+                    cells = json.loads(written)
+                    for place, carried in self._carried.items():
+                        carried.update(carried_in(cells[place], known.entries))
         return found
 
 

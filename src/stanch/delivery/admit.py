@@ -7,13 +7,14 @@ INVARIANT: only a copilot principal is classified. For anybody else nothing is r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from enum import StrEnum
+from typing import NoReturn, Protocol
 
-from stanch.delivery.gates import Gate, refusal
-from stanch.delivery.source import Source
-from stanch.provenance.states import Unrecorded
+from stanch.delivery.gates import Gate, RegistryGate, refusal
+from stanch.delivery.source import Source, State, in_words
+from stanch.provenance.states import Provenance, Unrecorded
 from stanch.secrets.budget import Withheld
 from stanch.values.fault import Fault
 from stanch.values.identity import Principal
@@ -23,6 +24,25 @@ MayRead = Callable[[str | None], Reason | None]
 """Why the asking model may not read an item at this path, None for one without a path; None where it may."""
 Note = Callable[[str], None]
 """Keeps, in the audit log, why something was read that nobody classified. It raises where it cannot."""
+
+
+class Receipts(Protocol):
+    """Keeps what each delivery gave, where nobody can take it out again unseen."""
+
+    def left(self, delivery: Delivery, ended: Ended, replaced: Collection[str], code: str = "", since: int = 0) -> None:
+        """Keeps it; `replaced` are the names of secrets for which a label stands in what is given.
+
+        Raises `ContentRefused` where it cannot, and then nothing may be given. `code` is of a refusal. `since` is how
+        many of the items that were settled have been kept before.
+        """
+
+
+class Ended(StrEnum):
+    """How a delivery ended."""
+
+    GIVEN = "given"
+    REFUSED = "refused"  # nothing of its result was given
+    FAILED = "failed"  # it was answered with an error
 
 
 class ContentRefused(Fault):
@@ -35,10 +55,16 @@ class ContentRefused(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The answer for one item: `refusal` is None where it is admitted."""
+    """The answer for one item: `refusal` is None where it is admitted.
+
+    `state` is what is known of it and `secrets` the names of those in it, as they were read for this answer; None and
+    nothing where nobody read that: for whoever is not classified, and for what a rule or a tier closes.
+    """
 
     source: Source
     refusal: Reason | None = None
+    state: State | None = None
+    secrets: tuple[str, ...] = ()
 
     @property
     def admitted(self) -> bool:
@@ -63,7 +89,9 @@ class Delivery:
     `gate` is the surface's, None where it has installed none: then a copilot principal is given nothing. `settled` are
     the admissions so far, in order. `unrecorded` are items that passed although nobody recorded what they carry.
     `passed` takes the items that are given to somebody who is not classified, for whoever writes the result down again;
-    None where nobody does. `committed`: what was asked for is saved, whatever becomes of its result.
+    None where nobody does. `committed`: what was asked for is saved, whatever becomes of its result. `operation` is the
+    name of what runs, `call` the id of the call that it is, where they are known. `receipts` keeps what was given; None
+    for what reaches no model: then nothing is kept.
     """
 
     def __init__(
@@ -73,8 +101,12 @@ class Delivery:
         may_read: MayRead | None = None,
         *,
         note: Note | None = None,
+        receipts: Receipts | None = None,
     ) -> None:
         self.principal, self.gate, self.may_read, self.note = principal, gate, may_read, note
+        self.receipts = receipts
+        self.operation = self.call = ""
+        self._read: list[Provenance] = []
         self.accounted = False
         self.deferred: ContentRefused | None = None
         self.committed = False
@@ -89,8 +121,10 @@ class Delivery:
         return self.principal.is_copilot
 
     def _admit(self, source: Source) -> Admission:
+        self._read.clear()
         reason = self._refusal(source)
-        admission = Admission(source, reason)
+        admission = Admission(source, reason, *(in_words(self._read[0]) if self._read else ()))
+        self._read.clear()
         self.settled.append(admission)
         return admission
 
@@ -100,7 +134,11 @@ class Delivery:
         if self.may_read is not None and (closed := self.may_read(source.path)) is not None:
             return closed
         provenance = source.provenance()
+        self._read.append(provenance)
         reason = self.gate.admit(source, provenance)
+        if isinstance(self.gate, RegistryGate) and self.gate.imported is not None:
+            # WHY: of what was computed from an item, only secrets that are in it count.
+            self._read[0] = self.gate.imported
         if reason is None and isinstance(provenance, Unrecorded):
             self.unrecorded.append(source)
         return reason

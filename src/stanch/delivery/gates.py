@@ -43,21 +43,25 @@ class RegistryGate:
 
     `taints`: an item of which nobody can say what it carries passes once, and the registry is latched for it.
     `raw`: bytes that nothing can be taken out of may pass with their secrets, since they stay in a place whose every
-    output is projected with this registry.
+    output is projected with this registry. `imported` is what the last item that was asked about brought along, as far
+    as it counts in the shape in which it leaves; None where that could not be told.
     """
 
     def __init__(self, registry: Registry, projectors: Projectors, *, taints: bool = False, raw: bool = False) -> None:
         self.registry = registry
         self._projectors, self._taints, self._raw = projectors, taints, raw
+        self.imported: Provenance | None = None
 
     def admit(self, source: Source, provenance: Provenance) -> Reason | None:
         """Imports the item's secrets into the registry, all of them or none."""
+        self.imported = None
         try:
             imported = self._imported(source, provenance)
         except Withheld as why:
             return refusal(source, Code.CONTENT_UNSCANNED, why.cause.value)
         if isinstance(imported, Reason):
             return imported
+        self.imported = imported
         refused = self.registry.admit(imported, cell=source.whole, taints=self._taints and source.kind is not Kind.LINK)
         return None if refused is None else _refused(source, refused, provenance)
 

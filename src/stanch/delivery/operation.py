@@ -67,7 +67,8 @@ R = TypeVar("R")
 class Operation(Generic[C, A, R]):
     """One operation. `tool` is the name by which rules and models know it; None where no model may use it.
 
-    `in_chat` is false for one that gives a stream, or takes one: a chat has no place for it, a command line does.
+    `in_chat` is false for one that a chat has no place for, and a command line does: one that takes a stream, or gives
+    one that is neither a picture nor a text.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Operation(Generic[C, A, R]):
     def __call__(self, access: C, asked: A) -> R:
         """The result. Raises `ContentRefused` besides whatever the operation raises."""
         delivery = access.delivery
+        delivery.operation = self.name
         if delivery.classified and self.tool is None:
             raise ContentRefused(Reason(Code.CONTENT_UNACCOUNTED, LayerId.DELIVERY, subject=self.name))
         result = self.run(access, asked)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from threading import Lock
 from typing import Any, TypeAlias
 
-from stanch.provenance.states import Cause, Provenance, Unknown
+from stanch.provenance.states import Cause, Exact, Provenance, Unknown
 
 
 class Kind(StrEnum):
@@ -27,6 +27,14 @@ class Kind(StrEnum):
     ROW = "row"
     LINK = "link"
     RESULT = "result"
+
+
+class State(StrEnum):
+    """What is known of an item, in a word."""
+
+    UNKNOWN = "unknown"
+    EXACT = "exact"
+    UNRECORDED = "unrecorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,8 @@ class Source:
 
     `id` tells it from others of its kind, and is a name that may be shown. `path` is its place in the workspace, as a
     canonical path, None for an item that has none; a trust tier may close it. `whole`: all of it is replaced where it
-    carries a secret, so that one which is too short to be found in a text does no harm.
+    carries a secret, so that one which is too short to be found in a text does no harm. `version` tells what it is now
+    from what it was before, None where nothing does.
     """
 
     kind: Kind
@@ -72,6 +81,7 @@ class Source:
     view: View = COMPLETE
     path: str | None = None
     whole: bool = False
+    version: str | None = None
 
 
 class Batch:
@@ -98,3 +108,14 @@ class Batch:
 def known(provenance: Provenance) -> Known:
     """What is known already."""
     return lambda: provenance
+
+
+def in_words(provenance: Provenance) -> tuple[State, tuple[str, ...]]:
+    """What is known of an item in a word, and the names of the secrets in it, in their order."""
+    match provenance:
+        case Exact(entries):
+            return State.EXACT, tuple(sorted({entry.name for entry in entries}))
+        case Unknown():
+            return State.UNKNOWN, ()
+        case _:
+            return State.UNRECORDED, ()

@@ -199,9 +199,24 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
             "Something of unknown content was let into this call, so that nothing of its output goes to the model.",
             "Ask for the item in a call of its own.",
         ),
+        Code.RECEIPT_FAILED: (
+            "What a model is given stands in the audit log before it leaves, and the log could not be written.",
+            "Look whether the database can be written: its disk may be full, or another program may hold it. "
+            "`saved` says whether what was asked for is done all the same.",
+        ),
         Code.SECRET_TOO_SHORT: (
             "An item carries a secret of fewer than 8 characters, which is replaced in no text.",
             "Give the secret a longer value, and write the item again.",
+        ),
+        Code.WORKBENCH_TAINTED: (
+            "A copy of content that nobody can vouch for lies in the session's workbench, or something that code made "
+            "while one lay there. What code prints meanwhile is kept for a person.",
+            "Delete the copy and what was made beside it: code may, or a person with `stanch workbench remove`.",
+        ),
+        Code.WORKBENCH_UNREADABLE: (
+            "It cannot be told which secrets came near the session's workbench: its row was changed, or its key is "
+            "gone.",
+            "Put the key back, or have a person empty the workbench: `stanch workbench clear`.",
         ),
     }
 )

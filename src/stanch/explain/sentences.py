@@ -56,7 +56,10 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
         Code.CONTENT_UNACCOUNTED: "Withheld because nothing was said of what it is made of: {subject}",
         Code.REGISTRY_FULL: "Withheld because it carries more secrets than can be looked for at once: {subject}",
         Code.REGISTRY_LATCHED: "Withheld because what came before it may carry any secret: {subject}",
+        Code.RECEIPT_FAILED: "Withheld because no receipt of it could be kept ({detail})",
         Code.SECRET_TOO_SHORT: "Withheld because it carries a secret that is too short to be taken out: {subject}",
+        Code.WORKBENCH_TAINTED: "Withheld because the workbench holds what nobody can vouch for: {subject}",
+        Code.WORKBENCH_UNREADABLE: "Withheld because what the workbench remembers cannot be read ({detail}): {subject}",
     }
 )
 

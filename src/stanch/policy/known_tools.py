@@ -26,7 +26,7 @@ grep_files       filesystem     read:path? -pattern|glob
 write_file       filesystem     write:path|file_path
 edit_file        filesystem     read:path|file_path write:path|file_path
 execute_cmd      shell          execute:command(command)
-run_code         shell          execute
+run_code         shell          execute read:mounts[]?(item) -code|language|timeout
 ask_user         introspection  -
 call_agent       subagent       -
 """
@@ -46,6 +46,8 @@ files_move         filesystem  read:path(item) write:path(item) write:to(item)
 files_delete       filesystem  write:path(item)
 files_share        filesystem  read:path(item) network
 files_links        filesystem  read:path(item)
+files_compile      filesystem  read:path(item) -values
+files_show         filesystem  read:path(item)
 files_unshare      filesystem  write:path(item)
 knowledge_list     filesystem  read
 knowledge_search   filesystem  read

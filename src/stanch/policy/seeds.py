@@ -18,6 +18,7 @@ READING = (
     "files_links", "knowledge_list", "knowledge_search", "knowledge_read", "knowledge_chunks", "knowledge_tags",
     "knowledge_export", "tables_list", "tables_read", "tables_rows", "tables_row", "tables_query", "tables_search",
     "tables_selection", "runs_list", "runs_read", "runs_files", "runs_get",
+    "files_compile", "files_show",
 )  # fmt: skip
 """The operations on stored content that change nothing and let nothing out of the workspace."""
 

@@ -27,14 +27,19 @@ def targets_of(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:
             continue
         found = list(_find(tool, effect, arguments))
         if not found and effect.optional:
-            if effect.form in _PLACES:
+            if _has_usual_place(effect):
                 yield from READERS[effect.form](effect, effect.argument, "", arguments)
         elif not found:
             raise BadCall(f"{tool.name} needs the argument {said(effect.argument)}: {wanted(effect.form)}")
         for key, text in found:
             yield from READERS[effect.form](effect, key, text, arguments)
-    if any(effect.optional and effect.form in _PLACES for effect in tool.effects):
+    if any(effect.optional and _has_usual_place(effect) for effect in tool.effects):
         yield from _unexpected(tool, arguments)
+
+
+def _has_usual_place(effect: DeclaredEffect) -> bool:
+    """True where leaving the argument out means the working directory. A list of items that is left out is empty."""
+    return effect.form in _PLACES and not (effect.form is Form.ITEM and effect.argument.endswith("[]"))
 
 
 def _unexpected(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[RawTarget]:

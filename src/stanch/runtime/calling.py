@@ -131,7 +131,7 @@ class Calling:
             began = time.time_ns()
             output = await self._ran(tool, job, call)
             await run_sync(self._surroundings.ran, job, output, call_id, began)
-        result = Result(call_id, (Text(output.text),), call.tool, failed=output.failed, tags=output.tags)
+        result = Result(call_id, (Text(output.text), *output.files), call.tool, failed=output.failed, tags=output.tags)
         result = await self._conversation.add_result(result)
         move = Move.FAIL if output.failed else Move.COMPLETE
         await run_sync(self._gate.end, call.id, move)

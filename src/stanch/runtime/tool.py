@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from stanch.values.call import Stamp
-from stanch.values.message import Tags
+from stanch.values.message import File, Tags
 
 
 class Reader(Protocol):
@@ -35,7 +35,7 @@ class Job:
     `stamps` are what was judged, by the name of the argument that named it. `directory` is where the session works, a
     canonical path. `reader` answers for whatever lies below the root of a search. `cancelled` is set where nobody waits
     for the end any more: a tool that takes long looks at it and stops. `environment` is what programs are started with.
-    `session_id` is whose call it is. `approved` are the asks that whoever approved it was shown.
+    `session_id` is whose call it is, `call_id` which one. `approved` are the asks that whoever approved it was shown.
 
     `writes` are the canonical paths that it was judged to write.
 
@@ -57,6 +57,7 @@ class Job:
     session_id: str = ""
     approved: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,14 @@ class Output:
     """What a tool gives back: a text for the model, and where each piece of it came from.
 
     `failed`: it could not do what it was asked; the text says why. `withheld` counts the files that were left out.
+    `files` go to the model beside the text, as they are.
     """
 
     text: str = field(repr=False)
     tags: Tags = ()
     failed: bool = False
     withheld: int = 0
+    files: tuple[File, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

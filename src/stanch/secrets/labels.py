@@ -15,7 +15,7 @@ from stanch.secrets.encodings import encoded
 
 _NAME = "[A-Za-z0-9_.-]"
 _PLAIN_NAME = re.compile(_NAME + "{1,200}")
-_OPAQUE = "secret"
+OPAQUE = "secret"
 
 
 class Marks(NamedTuple):
@@ -79,7 +79,7 @@ class Labels:
         return made
 
     def _make(self, name: str) -> str:
-        for text in (name, _OPAQUE) if _PLAIN_NAME.fullmatch(name) else (_OPAQUE,):
+        for text in (name, OPAQUE) if _PLAIN_NAME.fullmatch(name) else (OPAQUE,):
             for marks in self._marks:
                 label = f"{marks.opening}{text}{marks.closing}"
                 if not self._holds(encoded(label)):

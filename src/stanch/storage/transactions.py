@@ -7,7 +7,7 @@ not settle which changes there are.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -131,6 +131,26 @@ class Transactions:
                 record(change, state, by, action, policy=policy)
         self._changed()
 
+    def _noting(self, by: Actor, action: str, subject: str, details: Sequence[Mapping[str, Any]]) -> None:
+        """Adds an audit row for each of the details, all of them or none. Nothing else is changed by it.
+
+        WHY no new revision: they come with every request to a model, and nobody who waits for changes waits for them.
+        """
+        self._stay_open()
+        storable(by.principal, "by.principal")
+        storable(by.surface, "by.surface")
+        noted = self._noted if self._noted is not None else _as_it_is
+        # WHY before the lock is taken: there may be many, and everybody else who writes waits for it.
+        changes = [(str(noted(subject))[:LONGEST_KEY], noted(dict(one))) for one in details]
+        with translated(), self._engine.connect() as connection:
+            connection.execution_options(**{WRITES: True})
+            with connection.begin():
+                for told, detail in changes:
+                    state = state_of(connection, lock=True)
+                    change = Change(connection, self._clock().astimezone(UTC), told)
+                    change.detail = detail
+                    record(change, state, by, action, policy=False, moves=False)
+
     @contextmanager
     def _touching(self) -> Iterator[Connection]:
         """A connection for a write that changes nothing anybody asks for: no audit row, no new revision."""
@@ -185,9 +205,13 @@ def note_as(change: Change, noted: Callable[[Any], Any]) -> None:
     change.detail = noted(change.detail)
 
 
-def record(change: Change, state: RowMapping, by: Actor, action: str, *, policy: bool) -> None:
-    """Adds the change's audit row, and moves the store to its next revision."""
-    revision, previous = state["revision"] + 1, state["audit_digest"]
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def record(change: Change, state: RowMapping, by: Actor, action: str, *, policy: bool, moves: bool = True) -> None:
+    """Adds the change's audit row, and moves the store to its next revision; not where `moves` is False."""
+    revision, previous = state["revision"] + moves, state["audit_digest"]
     row = {
         "seq": state["audit_seq"] + 1,
         "at": written_moment(change.at),
@@ -204,5 +228,5 @@ def record(change: Change, state: RowMapping, by: Actor, action: str, *, policy:
     if policy:
         moved["policy_revision"] = revision
     change.connection.execute(update(STATE).where(STATE.c.id == 1).values(**moved))
-    if change.connection.dialect.name == "postgresql":
+    if moves and change.connection.dialect.name == "postgresql":
         change.connection.execute(select(func.pg_notify(CHANNEL, str(revision))))

@@ -76,7 +76,10 @@ class Code(StrEnum):
     CONTENT_UNACCOUNTED = "content_unaccounted"
     REGISTRY_FULL = "registry_full"
     REGISTRY_LATCHED = "registry_latched"
+    RECEIPT_FAILED = "receipt_failed"
     SECRET_TOO_SHORT = "secret_too_short"  # noqa: S105 - a reason's code
+    WORKBENCH_TAINTED = "workbench_tainted"
+    WORKBENCH_UNREADABLE = "workbench_unreadable"
 
 
 @dataclass(frozen=True, slots=True)

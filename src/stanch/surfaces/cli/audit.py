@@ -15,6 +15,7 @@ import typer
 from stanch.explain import visible
 from stanch.surfaces import finding
 from stanch.surfaces.cli import terminal
+from stanch.surfaces.cli.audit_told import chain_json, chain_line, sightings_json, sightings_lines
 from stanch.surfaces.cli.client import DataOption
 from stanch.surfaces.cli.question import JsonOption
 from stanch.values.fault import BadInput
@@ -45,6 +46,7 @@ def register(app: typer.Typer) -> None:
     )
     commands.command("list")(list_rows)
     commands.command("verify")(verify)
+    commands.command("who-saw")(who_saw)
     app.add_typer(commands)
 
 
@@ -96,16 +98,46 @@ def verify(data: DataOption = None, database: DatabaseOption = None, as_json: Js
     with _opened(data, database) as log:
         report = log.verify()
     if as_json:
-        broken = None if report.broken is None else report.broken.value
-        terminal.out_json(
-            {"holds": report.broken is None, "intact": report.intact, "seq": report.seq, "broken": broken}
-        )
-    elif report.broken is None:
-        terminal.out(f"the audit log is whole: {report.intact:,} rows")
+        terminal.out_json(chain_json(report))
     else:
-        terminal.out(
-            f"the audit log is broken: row {report.seq} was {report.broken.value}; {report.intact:,} rows hold"
+        terminal.out(chain_line(report))
+    if report.broken is not None:
+        raise typer.Exit(EXIT_BROKEN)
+
+
+def who_saw(  # noqa: PLR0917 - typer calls it by name
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A secret's name.", show_default=False)] = None,
+    item: Annotated[
+        str | None, typer.Option("--item", metavar="PATH", help="Only this item: a path, or KIND:ID.")
+    ] = None,
+    session: Annotated[str | None, typer.Option("--session", metavar="ID", help="Only this session.")] = None,
+    data: DataOption = None,
+    database: DatabaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which sessions and models were ever sent an item that carried a secret, when, and in what form.
+
+    With --item and without a name, who was sent that item. The whole log is read, and verified on the way.
+
+    Exit code: 0 where it was answered, also where nobody was sent it; 1 where the log is not whole; 2 where nothing
+    names the secret, or the log cannot be read.
+    """
+    if name is None and item is None:
+        raise BadInput("name a secret, or an item with --item")
+    from stanch.delivery.who_saw import Asked
+
+    places = () if item is None else (os.path.abspath(item),)
+    with _opened(data, database) as log:
+        found, report = log.who_saw(Asked(name, item, session, places))
+    if report.broken is None and not found.known:
+        raise BadInput(
+            f"nothing in the audit log names a secret {visible(name or '')}; stanch vault list names them all"
         )
+    if as_json:
+        terminal.out_json(sightings_json(found, report))
+    else:
+        for line in sightings_lines(found, report):
+            terminal.out(line)
     if report.broken is not None:
         raise typer.Exit(EXIT_BROKEN)
 

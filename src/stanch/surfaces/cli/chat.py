@@ -26,6 +26,7 @@ QUARTER_HOUR = 900
 MOST_ASKED = 20
 HELP = """\
   /model NAME   go on with another model, as provider/model
+  /attach PATH  let a stored picture or text go with what is said next
   /why          what was asked for in the last turn, and why each call was answered as it was
   /session      the session's id, its model, and where to see it in the console
   /quit         leave; the session stays
@@ -137,7 +138,7 @@ def _talk(client: Client, session: dict[str, Any]) -> bool:
             continue
         try:
             if line.startswith("/"):
-                _command(client, session_id, line)
+                _command(client, following, session_id, line)
             else:
                 done = _turn(client, following, line)
         except Refusal as why:
@@ -179,13 +180,15 @@ def _line(prompt: str) -> str | None:
         return None
 
 
-def _command(client: Client, session_id: str, line: str) -> None:
+def _command(client: Client, following: Following, session_id: str, line: str) -> None:
     word, _, rest = line.strip().partition(" ")
     match word:
         case "/model" if rest.strip():
             client.post(f"/api/sessions/{session_id}/model", {"model": rest.strip()})
             _show_session(client, session_id)
             _ask_for_tier(client, session_id)
+        case "/attach" if rest.strip():
+            following.attached.append(rest.strip())
         case "/why":
             _why(client, session_id)
         case "/session":

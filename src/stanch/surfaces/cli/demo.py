@@ -67,6 +67,7 @@ def demo(yes: YesOption = False) -> None:
 
 
 def _play(client: Client, sent: list[bytes], *, yes: bool) -> bool:
+    from stanch.surfaces.cli import demo_stored
     from stanch.surfaces.cli.chat import Person
     from stanch.surfaces.cli.demo_workspace import PROMPT, SECOND_PROMPT
     from stanch.surfaces.cli.following_turn import Following
@@ -85,10 +86,11 @@ def _play(client: Client, sent: list[bytes], *, yes: bool) -> bool:
         terminal.out(f"> {SECOND_PROMPT}")
         second = following.say(SECOND_PROMPT)
         _show_sent(sent)
+        good = demo_stored.play(client, Answers() if yes else Person(), sent, _heading)
     except Refusal as why:
         terminal.complain(str(why))
         return False
-    return bool(done["state"] == second["state"] == "completed")
+    return good and bool(done["state"] == second["state"] == "completed")
 
 
 def _show_sent(sent: list[bytes]) -> None:

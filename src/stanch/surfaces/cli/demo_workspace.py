@@ -12,6 +12,7 @@ from pathlib import Path
 from stanch.runtime.scripted import Script
 from stanch.runtime.scripted_asked import Asked
 from stanch.runtime.scripted_reply import Reply, say, use
+from stanch.surfaces.cli.demo_stored import STEPS
 
 FILES = {
     "README.md": "# Corner shop\n\nOrders are in data/, reports go to reports/. Ask before you write anything.\n",
@@ -30,6 +31,10 @@ base_url = "{models}"
 
 [agents.shopkeeper]
 model = "demo/large"
+
+[agents.bookkeeper]
+model = "demo/large"
+prompt = "You keep the books of a shop. Its papers are stored files."
 
 [agents.researcher]
 model = "demo/large"
@@ -129,11 +134,14 @@ def lay_out(folder: Path) -> Path:
 def scripts() -> Callable[[Asked], Reply]:
     """What the models answer: one script for each of those who speak to one."""
     lead, researcher, outside = Script(_LEAD), Script(_RESEARCHER), Script(_OUTSIDE)
+    bookkeeper = Script(STEPS)
 
     def answer(asked: Asked) -> Reply:
         if asked.model == "small":
             return outside(asked)
-        looks_up = any(role == "system" and "look things up" in text for role, text in asked.said)
-        return researcher(asked) if looks_up else lead(asked)
+        told = "\n".join(text for role, text in asked.said if role == "system")
+        if "keep the books" in told:
+            return bookkeeper(asked)
+        return researcher(asked) if "look things up" in told else lead(asked)
 
     return answer

@@ -13,11 +13,12 @@ from typing import Annotated, Any
 import typer
 
 from stanch.explain import visible
-from stanch.surfaces.cli import files_changing, terminal
+from stanch.surfaces.cli import files_changing, files_documents, terminal
 from stanch.surfaces.cli.client import DataOption, TokenOption, UrlOption
 from stanch.surfaces.cli.content_client import ContentClient, SessionOption, content_client
 from stanch.surfaces.cli.files_asked import PathArgument, at, given
 from stanch.surfaces.cli.question import JsonOption
+from stanch.surfaces.cli.workbench import fill
 from stanch.values.fault import BadInput
 
 BelowArgument = Annotated[str, typer.Argument(metavar="PATH", help="A file or a directory. Without it: all files.")]
@@ -50,6 +51,7 @@ def register(app: typer.Typer) -> None:
         ("share", files_changing.share),
         ("links", files_changing.links),
         ("unshare", files_changing.unshare),
+        *files_documents.COMMANDS,
     ):
         commands.command(name)(command)
     app.add_typer(commands)
@@ -184,6 +186,9 @@ def get(  # noqa: PLR0917 - typer calls it by name
     ] = None,
     version: VersionOption = None,
     force: ForceOption = False,
+    workbench: Annotated[
+        bool, typer.Option("--workbench", help="Into the workbench of the model's session, and not onto this disk.")
+    ] = False,
     session: SessionOption = None,
     url: UrlOption = None,
     token: TokenOption = None,
@@ -192,6 +197,11 @@ def get(  # noqa: PLR0917 - typer calls it by name
 ) -> None:
     """Download a file. What is not there as a whole never has its name."""
     query = given(version=version)
+    if workbench:
+        if into is not None:
+            raise BadInput("with --workbench a file gets the path that it has; leave FILE out")
+        fill(content_client(url, token, data, session), path, query, as_json)
+        return
     target = _target(into, path.rstrip("/").rpartition("/")[2])
     size = content_client(url, token, data, session).download(
         f"/api/files/content/{at(path)}",

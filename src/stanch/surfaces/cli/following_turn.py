@@ -30,7 +30,10 @@ class Answering(Protocol):
 
 
 class Following:
-    """Prints one session. `answering` is asked where something waits for a person, in it or in one below it."""
+    """Prints one session. `answering` is asked where something waits for a person, in it or in one below it.
+
+    `attached` are the paths of stored files that go with what is said next.
+    """
 
     def __init__(self, client: Client, session_id: str, answering: Answering) -> None:
         self._client, self._session_id, self._answering = client, session_id, answering
@@ -39,6 +42,7 @@ class Following:
         self._said = ""  # what a model has said of an answer that is not stored yet
         self._told: set[str] = set()
         self._answered: set[str] = set()
+        self.attached: list[str] = []
 
     def start_behind(self) -> None:
         """Prints nothing of what is stored by now."""
@@ -50,8 +54,9 @@ class Following:
 
         With `mentions`, words with `@` in front mention files.
         """
-        body = {"text": text, "mentions": mentions}
-        turn = self._client.post(f"/api/sessions/{self._session_id}/messages", body)
+        attached, self.attached = self.attached, []
+        said = {"text": text, "mentions": mentions, **({"attachments": attached} if attached else {})}
+        turn = self._client.post(f"/api/sessions/{self._session_id}/messages", said)
         self._turn_id = str(turn["id"])
         while turn["state"] == "running":
             for event in self._events():

@@ -31,6 +31,7 @@ from stanch.surfaces.cli import (
     terminal,
     up,
     vault,
+    workbench,
 )
 from stanch.values.fault import Fault
 
@@ -92,6 +93,7 @@ runs.register(app)
 tables.register(app)
 up.register(app)
 vault.register(app)
+workbench.register(app)
 
 
 def main() -> None:

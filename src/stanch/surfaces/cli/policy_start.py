@@ -109,6 +109,8 @@ rules = [
   { tool = "files_get", action = "allow" },
   { tool = "files_archive", action = "allow" },
   { tool = "files_links", action = "allow" },
+  { tool = "files_compile", action = "allow" },
+  { tool = "files_show", action = "allow" },
   { tool = "knowledge_list", action = "allow" },
   { tool = "knowledge_search", action = "allow" },
   { tool = "knowledge_read", action = "allow" },

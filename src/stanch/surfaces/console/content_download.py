@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from stanch.content.compile_files import CompileFile, compile_pdf
 from stanch.content.files import GetFile, get_file
 from stanch.content.knowledge_export import ExportKnowledge, export_knowledge
 from stanch.content.run_files import get_run_file
@@ -21,7 +22,7 @@ from stanch.surfaces.console.guard import HEADERS, Asked
 
 
 def page(asked: Asked) -> Response:
-    """A file, a version of one, a file of a run, a document as an archive, or a table as CSV."""
+    """A file, a version of one, one made a PDF, a file of a run, a document as an archive, or a table as CSV."""
     reach = Reach(asked)
     stream = _stream(reach)
     name = reach.say(stream.name).replace("\n", " ").replace("\r", " ")
@@ -33,6 +34,8 @@ def _stream(reach: Reach) -> Stream:
     match reach.asked.get("kind"):
         case "file":
             return reach.asks(get_file, made(GetFile, path=reach.get("path"), version=reach.number("version")))
+        case "pdf":
+            return reach.asks(compile_pdf, made(CompileFile, path=reach.get("path")))
         case "run_file":
             return reach.asks(get_run_file, asked_file(reach))
         case "document":

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
+from stanch.content.compile_files import form_of
 from stanch.content.extraction import Unextractable
 from stanch.content.file_items import BrokenGiven
 from stanch.content.file_texts import ReadText, read_text
@@ -17,6 +18,7 @@ from stanch.content.files import OneFile, VersionGiven, VersionsOf, list_version
 from stanch.content.links import LinksOf, UnshareFile, list_links, unshare_file
 from stanch.content.provenance_told import Of
 from stanch.delivery.admit import ContentRefused
+from stanch.surfaces.console import content_view
 from stanch.surfaces.console.content import above
 from stanch.surfaces.console.content_badges import Badge, Known, later, one_of
 from stanch.surfaces.console.content_reach import Reach, made, why_withheld
@@ -54,7 +56,8 @@ def page(asked: Asked) -> Response:
         number = versions.total  # versions count from 1, and none is ever removed
     known = one_of(reach, Of.FILE, path, version=number)
     links = None if about is None else reach.asks(list_links, made(LinksOf, path=path, limit=MOST_LINKS))
-    return asked.page(
+    as_page = asked.get("page") == "1"
+    answer = asked.page(
         "content_file.html.j2",
         at="content",
         wide=True,
@@ -68,6 +71,7 @@ def page(asked: Asked) -> Response:
         newest=reach.address("/file", path=path),
         known=known,
         sides=_sides(reach, path, known),
+        frame=reach.address("/view", path=path, version=known.version) if as_page else "",
         here=_here(reach, path, number),
         versions=[_version(reach, one) for one in versions.items if isinstance(one, VersionGiven)],
         broken=[one for one in versions.items if isinstance(one, BrokenGiven)],
@@ -76,6 +80,9 @@ def page(asked: Asked) -> Response:
         link_broken=[] if links is None else [one for one in links.items if isinstance(one, BrokenGiven)],
         path_fields=reach.fields(path=path),
     )
+    if as_page:
+        answer.headers["Content-Security-Policy"] = content_view.POLICY
+    return answer
 
 
 def unshare(asked: Asked) -> Response:
@@ -93,7 +100,10 @@ def _here(reach: Reach, path: str, number: int | None) -> dict[str, str]:
         "redacted": reach.address("/file", path=path, version=number),
         "raw": reach.address("/file", path=path, version=number, raw=1),
         "all": reach.address("/file", path=path, version=number, raw=raw, all=1),
+        "page": reach.address("/file", path=path, version=number, page=1),
+        "pdf": reach.address("/download", kind="pdf", path=path) if number is None and form_of(path)[0] else "",
         "download": reach.address("/download", kind="file", path=path, version=number),
+        "who_saw": reach.address("/who-saw", path=path),
     }
 
 

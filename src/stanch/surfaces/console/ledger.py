@@ -5,6 +5,8 @@ Settles what is shown of each. Does not settle what is kept (`storage`).
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from starlette.responses import Response
 
 from stanch.surfaces.console.guard import Asked, goes_to
@@ -15,6 +17,7 @@ from stanch.values.records import Broken, ChainReport
 
 BYPASSES = "/console/bypasses"
 MOST_ROWS = 100
+LONGEST = 512
 
 
 def bypasses(asked: Asked, *, problem: str = "", status: int = 200) -> Response:
@@ -53,8 +56,19 @@ def scope_words(bypass: BypassRecord) -> str:
 
 
 def audit(asked: Asked, *, report: ChainReport | None = None) -> Response:
-    """The newest rows of the audit log."""
-    page = asked.service.audit.list(newest_first=True, limit=MOST_ROWS, cursor=asked.get("cursor") or None)
+    """The newest rows of the audit log, all of them or those that somebody asks for."""
+    filters = {name: asked.get(name).strip()[:LONGEST] for name in ("actor", "action", "subject")}
+    changes = bool(asked.get("changes"))
+    page = asked.service.audit.list(
+        actor=filters["actor"] or None,
+        action=filters["action"] or None,
+        subject=filters["subject"] or None,
+        receipts=not changes,
+        newest_first=True,
+        limit=MOST_ROWS,
+        cursor=asked.get("cursor") or None,
+    )
+    chosen = {name: value for name, value in {**filters, "changes": "1" if changes else ""}.items() if value}
     told = asked.service.projecting.records()
     return asked.page(
         "audit.html.j2",
@@ -64,6 +78,9 @@ def audit(asked: Asked, *, report: ChainReport | None = None) -> Response:
         broken=[one for one in page.items if isinstance(one, Broken)],
         total=page.total,
         next=page.next,
+        filters={**filters, "changes": changes},
+        filtered=bool(chosen),
+        query=f"{urlencode(chosen)}&" if chosen else "",
         report=report,
     )
 

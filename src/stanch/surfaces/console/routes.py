@@ -23,8 +23,10 @@ from stanch.surfaces.console import (
     content_reach,
     content_run,
     content_table,
+    content_view,
     inbox,
     ledger,
+    receipts,
     rules,
     sent,
     session_list,
@@ -33,6 +35,7 @@ from stanch.surfaces.console import (
     session_stream,
     tiers,
     vault,
+    who_saw,
 )
 from stanch.surfaces.console.guard import HEADERS, HOME, LOGIN, Asked, Guard, cookie_of, form_of, goes_to, html
 from stanch.surfaces.console.logins import LONGEST, LoginRefused, Logins
@@ -42,7 +45,8 @@ from stanch.surfaces.console.streaming import streaming
 LOGOUT = "/logout"
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
 _STATIC = (
-    *("console.css", "cards.css", "sessions.css", "tiers.css", "content.css", "console.js", "sessions.js", "tiers.js"),
+    *("console.css", "cards.css", "sessions.css", "tiers.css", "content.css", "receipts.css"),
+    *("console.js", "sessions.js", "tiers.js"),
     *("htmx.min.js", "hx-sse.min.js", "icon.svg", "htmx.LICENSE.txt"),
 )
 
@@ -77,6 +81,7 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.form(f"{session}/answers", session_page.answer_tier),
         guard.form(f"{session}/end", session_page.end),
         guard.page(f"{session}/sent", sent.page),
+        guard.page(f"{session}/receipts", receipts.page),
         Route(f"{session}/stream", session_stream.streaming(guard), methods=["GET"], include_in_schema=False),
         guard.page(rules.PAGE, rules.page),
         guard.form("/console/rules/write", rules.write_rule),
@@ -99,6 +104,7 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.page(f"{content_reach.PAGE}/tables", content_table.listed),
         guard.page(f"{content_reach.PAGE}/table", content_table.page),
         guard.page(f"{content_reach.PAGE}/download", content_download.page),
+        guard.page(f"{content_reach.PAGE}/view", content_view.page),
         guard.page(vault.PAGE, vault.page),
         guard.form(f"{vault.PAGE}/set", vault.set_secret),
         guard.form(f"{vault.PAGE}/revoke", vault.revoke),
@@ -106,6 +112,8 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.page(ledger.BYPASSES, ledger.bypasses),
         guard.form("/console/bypasses/end", ledger.end_bypass),
         guard.page("/console/audit", ledger.audit),
+        guard.page(who_saw.PAGE, who_saw.page),
+        guard.page(f"{content_reach.PAGE}/who-saw", who_saw.of_file),
         guard.question("/console/audit/verify", ledger.verify),
     ]
 

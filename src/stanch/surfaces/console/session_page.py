@@ -11,6 +11,9 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from stanch.app.permissions import Right
+from stanch.delivery.admit import ContentRefused
+from stanch.explain.sentences import sentence
 from stanch.surfaces.console.cutting import Cut, whole
 from stanch.surfaces.console.failing import Refused
 from stanch.surfaces.console.guard import Asked, Said, goes_to
@@ -19,8 +22,8 @@ from stanch.surfaces.console.session_records import Gathered, gathered, tier_wor
 from stanch.surfaces.console.tier_question import answered, question_of
 from stanch.surfaces.console.timeline import entries
 from stanch.surfaces.console.timeline_calls import text_of
-from stanch.values.fault import BadFields, BadInput, Conflict
-from stanch.values.message import Fragment, Part, Reasoning, Result, Text
+from stanch.values.fault import BadFields, BadInput, Conflict, NotFound
+from stanch.values.message import File, Fragment, Part, Reasoning, Result, Text
 from stanch.values.records import Broken
 from stanch.values.turn import TurnState
 
@@ -49,17 +52,30 @@ def part(asked: Asked) -> Response:
 def say(asked: Asked) -> Response:
     """What a person says to the session's agent."""
     text = asked.get("text").replace("\r\n", "\n")
+    named = asked.get("attachments").replace("\r\n", "\n")
     try:
-        asked.service.agents.begin(_id(asked), text, by=asked.login.by)
-    except (Conflict, BadInput) as why:
-        status, problem = asked.failing.said_of(why)
+        attached = _attached(asked, named)
+        asked.service.agents.begin(_id(asked), text, by=asked.login.by, attached=attached)
+    except (Conflict, BadInput, NotFound, ContentRefused, Refused) as why:
+        fault = Refused(403, f"{sentence(why.reason)}.") if isinstance(why, ContentRefused) else why
+        status, problem = asked.failing.said_of(fault)
         problem = problem if text.strip() else "Write something."
         if asked.in_page:
-            return asked.page("speak.html.j2", status=status, id=_id(asked), text=text, problem=problem)
-        return shown(asked, text=text, problem=problem, status=status)
+            form = {"text": text, "attachments": named, "problem": problem}
+            return asked.page("speak.html.j2", status=status, id=_id(asked), **form)
+        return shown(asked, text=text, attachments=named, problem=problem, status=status)
     if asked.in_page:
         return asked.page("speak.html.j2", id=_id(asked), text="", problem="")
     return goes_to(f"{_address(asked)}#end")
+
+
+def _attached(asked: Asked, named: str) -> tuple[Text | File, ...]:
+    """The stored files that go with what a person says. Raises `ContentRefused`, `BadInput` and `Refused`."""
+    paths = [line.strip() for line in named.split("\n") if line.strip()]
+    if paths and Right.CONTENT not in asked.login.caller.rights:
+        raise Refused(403, "You may not see stored content.")
+    principal = asked.login.caller.principal
+    return asked.service.attaching.parts(_id(asked), paths, whose=principal, by=asked.login.by) if paths else ()
 
 
 def stop(asked: Asked) -> Response:
@@ -111,7 +127,7 @@ def _told(asked: Asked, said: Said, status: int) -> Response:
     return goes_to(_address(asked)) if status == 200 else shown(asked, problem=said.text, status=status)
 
 
-def shown(asked: Asked, *, text: str = "", problem: str = "", status: int = 200) -> Response:
+def shown(asked: Asked, *, text: str = "", attachments: str = "", problem: str = "", status: int = 200) -> Response:
     """The whole page, with the form of what is said as somebody left it, and what was wrong with it."""
     values = _shown(asked)
     return asked.page(
@@ -120,6 +136,7 @@ def shown(asked: Asked, *, text: str = "", problem: str = "", status: int = 200)
         at="sessions",
         said=[Said("", "deny", problem)] if problem and values["session"].ended_at is not None else [],
         text=text,
+        attachments=attachments,
         problem=problem,
         parents=_parents(asked),
         **values,

@@ -82,7 +82,7 @@ def gathered(service: Service, session_id: str, *, before: int | None = None) ->
     since = messages[0].created_at if messages and first else None
     calls, approvals = _calls(service, session_id, since)
     told = service.projecting.records()
-    changes = whole(service.audit.list(subject=session_id, newest_first=True, limit=MOST_EACH).items)
+    changes = whole(service.audit.list(subject=session_id, receipts=False, newest_first=True, limit=MOST_EACH).items)
     turns = whole(service.turn_log.list(session_id, limit=MOST_EACH).items)
     below = whole(service.sessions.list(parent_id=session_id, limit=MOST_BELOW).items)
     return Gathered(
@@ -159,7 +159,7 @@ def mark_of(service: Service, session_id: str) -> str:
     questions = service.inbox.questions(state=None, session_id=session_id, limit=MOST_EACH).items
     said: list[object] = [
         (last_seq(service, session_id), session.model, session.ended_at),
-        service.audit.list(subject=session_id, limit=1).total,
+        service.audit.list(subject=session_id, receipts=False, limit=1).total,
         [(one.id, "" if isinstance(one, Broken) else one.state.value) for one in turns],
         [(one.id, "" if isinstance(one, Broken) else (one.state.value, one.changed_at)) for one in calls],
         [one.id if isinstance(one, Broken) else (one.request_id, one.state.value) for one in questions],

@@ -42,6 +42,8 @@ ASKING = frozenset(
 FILTERING = frozenset({("POST", "/api/history/redact")})
 # What is done with stored content: whoever may, may all of it, and what a model gets is admitted item by item.
 CONTENT = ("/api/files", "/api/links", "/api/runs", "/api/knowledge", "/api/tables", "/api/tools")
+# What comes into a workbench is stored content, too; what lies in one is for people alone.
+FILLING = frozenset({("POST", "/api/sessions/{session_id}/workbench/files")})
 # What a person alone decides: that a value of the vault is looked for no more.
 FORGETTING = frozenset({("DELETE", "/api/vault/{name}/values"), ("POST", "/api/vault/unreadable/forget")})
 BEARER = HTTPBearer(auto_error=False, description="A token of `POST /api/tokens`, or the one made at first start.")
@@ -53,7 +55,7 @@ def right_for(method: str, path: str) -> Right:
         return Right.ASK
     if (method, path) in FILTERING:
         return Right.FILTER
-    if any(path == place or path.startswith(f"{place}/") for place in CONTENT):
+    if (method, path) in FILLING or any(path == place or path.startswith(f"{place}/") for place in CONTENT):
         return Right.CONTENT
     if path == TOKENS or path.startswith(f"{TOKENS}/") or (method, path) in FORGETTING:
         return Right.ADMINISTER

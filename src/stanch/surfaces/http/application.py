@@ -17,6 +17,7 @@ from stanch.surfaces.http import (
     audit,
     bypasses,
     calls,
+    content_documents,
     content_files,
     content_knowledge,
     content_links,
@@ -42,6 +43,7 @@ from stanch.surfaces.http import (
     tickets,
     tokens,
     vault,
+    workbench,
 )
 from stanch.surfaces.http.surrounding import Surrounding
 from stanch.surfaces.proxy.door import Door
@@ -69,6 +71,7 @@ ROUTERS = (
     vault.ROUTER,
     content_files.ROUTER,
     content_files.UPLOADING,
+    content_documents.ROUTER,
     content_links.ROUTER,
     content_links.PUBLIC,
     content_knowledge.ROUTER,
@@ -78,6 +81,8 @@ ROUTERS = (
     content_tables.ROUTER,
     content_tables.UPLOADING,
     content_tools.ROUTER,
+    workbench.ROUTER,
+    workbench.FILLING,
     audit.ROUTER,
 )
 

@@ -21,6 +21,8 @@ from stanch.surfaces.http.application import ROUTERS
 from stanch.surfaces.http.content_route import ContentRoute
 from stanch.values.identity import COPILOT_SERVICE, Principal, PrincipalKind
 
+CODE = "run_code"
+"""The tool that is no operation and gives stored content all the same: what code prints that has had some."""
 _MODEL = Principal(PrincipalKind.DELEGATED, "", COPILOT_SERVICE)
 
 
@@ -51,7 +53,9 @@ def _tools() -> Iterator[dict[str, Any]]:
     offered = {one.tool: one for one in OPERATIONS.values() if one.tool is not None and one.in_chat}
     stores = {one.tool for one in OPERATIONS.values()}
     for name, tool in known().items():
-        if tool.builtin and (name in offered or name not in stores):
+        if name == CODE:
+            yield {"reach": f"tool {name}", "operation": None, "content_delivery": ContentDelivery.SOURCED.value}
+        elif tool.builtin and (name in offered or name not in stores):
             yield _row(f"tool {name}", offered.get(name))
 
 

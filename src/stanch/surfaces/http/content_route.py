@@ -82,7 +82,7 @@ class Answering:
                 judged.enter_context(
                     content.judged(access, operation.tool, arguments, call_id=call_id, read=_reading(operation))
                 )
-            found: R = content.leaving(access, operation(access, asked))
+            found: R = content.given(access, operation, asked)
         return found
 
 

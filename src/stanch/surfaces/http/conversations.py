@@ -19,9 +19,10 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from stanch.app.agents import LONGEST_PROMPT
+from stanch.app.attaching import MOST_ATTACHED
 from stanch.app.service import Service
 from stanch.runtime.live import Happening, Kind
-from stanch.surfaces.http.access import By, Served
+from stanch.surfaces.http.access import SURFACE, Asked, By, Served
 from stanch.surfaces.http.bodies import Body
 from stanch.surfaces.http.documented import problems
 from stanch.surfaces.http.paging import Cursor, Limit, page_shown
@@ -54,14 +55,24 @@ class MessageBody(Body):
         description="Whether a word with `@` in front mentions a file, whose text goes along. Where one of the files "
         "may not go, nothing is said.",
     )
+    attachments: list[Annotated[str, Field(min_length=1, max_length=1_024)]] = Field(
+        default=[],
+        max_length=MOST_ATTACHED,
+        description="Paths of stored pictures and small texts that go with it, if the session's model may have them.",
+    )
 
 
 @ROUTER.post("/sessions/{session_id}/messages", status_code=202, responses=problems(404, 409, *BODY))
 async def send_message(  # noqa: PLR0917 - called by name
-    request: Request, session_id: str, body: MessageBody, service: Served, by: By, wait: Wait = 0
+    request: Request, session_id: str, body: MessageBody, service: Served, asked: Asked, wait: Wait = 0
 ) -> AgentTurnShown:
     """Say something to a session's agent: a turn begins, which goes on by itself until the agent has answered."""
-    turn = await run_in_threadpool(service.agents.begin, session_id, body.text, by=by, mentions=body.mentions)
+    by = asked.through(SURFACE)
+    attaching = partial(service.attaching.parts, session_id, body.attachments, whose=asked.principal, by=by)
+    attached = await run_in_threadpool(attaching) if body.attachments else ()
+    turn = await run_in_threadpool(
+        service.agents.begin, session_id, body.text, by=by, mentions=body.mentions, attached=attached
+    )
     turn = await _ended(request, service, turn, wait) if wait else turn
     return turn_shown(turn, await run_in_threadpool(service.projecting.records))
 

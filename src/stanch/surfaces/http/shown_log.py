@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from stanch.app.told_records import TellsRecords
+from stanch.delivery.who_saw import Form, Sightings
 from stanch.surfaces.http.shown import PrincipalShown, Shown, principal_shown
 from stanch.values.records import AuditRecord, ChainBreak, ChainReport, NewToken, TokenRecord
 
@@ -52,6 +53,37 @@ class ChainShown(Shown):
     broken: ChainBreak | None
 
 
+class SightingShown(Shown):
+    """What one model in one session was sent of one item in one form. `item` is null where a label came without one."""
+
+    session: str
+    model: str
+    item: str | None
+    form: Form
+    first: datetime
+    last: datetime
+    count: int
+    operations: list[str]
+
+
+class WhoSawShown(Shown):
+    """Which sessions and models were ever sent a secret's label or an item, and whether the log of it holds.
+
+    `known` is false where neither the vault's history nor any receipt names the secret. `unrecorded` counts how often a
+    model got an item of which nobody had recorded what it carries. `more` counts what there was no room for, `unread`
+    the receipts that cannot be read.
+    """
+
+    secret: str | None
+    item: str | None
+    known: bool
+    sightings: list[SightingShown]
+    more: int
+    unrecorded: int
+    unread: int
+    log: ChainShown
+
+
 def token_shown(token: TokenRecord) -> TokenShown:
     """What is known of a token, as JSON."""
     return TokenShown(
@@ -81,6 +113,33 @@ def audit_shown(row: AuditRecord, told: TellsRecords) -> AuditShown:
         detail=dict(row.detail),
         previous=row.previous,
         digest=row.digest,
+    )
+
+
+def who_saw_shown(found: Sightings, report: ChainReport, told: TellsRecords) -> WhoSawShown:
+    """Who saw a secret or an item, as JSON."""
+    asked = found.asked
+    return WhoSawShown(
+        secret=None if asked.secret is None else told.tell(asked.secret),
+        item=None if asked.item is None else told.tell(asked.item),
+        known=found.known,
+        sightings=[
+            SightingShown(
+                session=told.tell(one.session),
+                model=told.tell(one.model),
+                item=None if one.item is None else told.tell(one.item),
+                form=one.form,
+                first=datetime.fromisoformat(one.first),
+                last=datetime.fromisoformat(one.last),
+                count=one.count,
+                operations=one.operations,
+            )
+            for one in found.items
+        ],
+        more=found.more,
+        unrecorded=found.unrecorded,
+        unread=found.unread,
+        log=chain_shown(report),
     )
 
 

@@ -1,4 +1,4 @@
-"""Migration 0012: what a session has of further layers: active skills, rows that narrow, and whether it has a policy.
+"""Migration 0011: what a session has of further layers: active skills, rows that narrow, and whether it has a policy.
 
 Settles the schema as it was at this migration. Does not settle what it is now (`storage.schema`).
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from alembic import op
 from sqlalchemy import Column, SmallInteger, Text
 
-revision = "0012"
-down_revision = "0009"
+revision = "0011"
+down_revision = "0010"
 branch_labels = None
 depends_on = None
 

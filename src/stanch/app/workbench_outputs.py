@@ -1,0 +1,67 @@
+"""What was withheld from a model, kept for the person whose session it is.
+
+Settles how much is kept, and for how long. Does not settle what is withheld (`app.workbench_running`): what comes here
+holds no secret of the vault or of the workbench's history any more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from stanch.values.fault import NotFound, StoreUnreadable
+
+MOST = 20
+"""How many are kept; the oldest go."""
+_PLAIN_ID = re.compile(r"[a-z]{1,16}_[0-9a-f]{8,64}")
+
+
+class Outputs:
+    """The outputs of one workbench, each under the id of its call. Code of the workbench sees none of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, call_id: str, text: str) -> None:
+        """Keeps an output. Raises `StoreUnreadable` where the disk takes no more."""
+        place = self._place(call_id)
+        draft = place.with_suffix(".draft")
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode("utf-8", "replace"))
+            draft.replace(place)
+            self._thin_out()
+        except OSError as error:
+            raise StoreUnreadable(f"the output cannot be kept: {(error.strerror or 'unknown').lower()}") from None
+
+    def read(self, call_id: str) -> str:
+        """The output of a call. Raises `NotFound`, also for one that was kept too long ago."""
+        try:
+            return self._place(call_id).read_text("utf-8")
+        except OSError:
+            raise NotFound("output that was withheld", call_id) from None
+
+    def calls(self) -> tuple[str, ...]:
+        """The ids of the calls whose outputs are there, newest first."""
+        return tuple(path.stem for path in reversed(self._kept()))
+
+    def _kept(self) -> list[Path]:
+        times: list[tuple[int, Path]] = []
+        for path in self._folder.glob("*.txt"):
+            with suppress(OSError):
+                times.append((path.stat().st_mtime_ns, path))
+        return [path for _, path in sorted(times)]
+
+    def _thin_out(self) -> None:
+        for path in self._kept()[:-MOST]:
+            path.unlink(missing_ok=True)
+
+    def _place(self, call_id: str) -> Path:
+        plain = _PLAIN_ID.fullmatch(call_id) is not None
+        digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
+        return self._folder / f"{call_id if plain else digest}.txt"

@@ -1,0 +1,95 @@
+"""A tree of folders that code has made: looking through it, and removing it, however deep it is.
+
+Settles that no link is followed, and what is said of a folder that nobody can look into. Does not settle what that
+means (`delivery.workbench`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+
+from stanch.delivery.workbench import EntryKind, Mark
+
+DEEPEST = 64
+MOST_LOOKED_AT = 200_000
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""How a folder is opened: never through a link."""
+
+
+def look(handle: int, found: dict[str, Mark], above: str = "", deep: int = 0) -> None:
+    """Notes all that lies in the folder, and closes it. Raises `OSError` where that is too much."""
+    try:
+        for name in os.listdir(handle):
+            if len(found) >= MOST_LOOKED_AT:
+                raise OSError(errno.EFBIG, "too many entries")
+            path = f"{above}{name}"
+            mark = _mark(os.lstat(name, dir_fd=handle))
+            found[path] = mark
+            if mark.kind is not EntryKind.FOLDER:
+                continue
+            if deep >= DEEPEST:
+                found[path] = Mark(EntryKind.DEEP, mark.device, mark.inode, mark.size, mark.changed)
+                continue
+            try:
+                below = os.open(name, FOLDER, dir_fd=handle)
+            except PermissionError:
+                # WHY not made readable: that would change it, and whoever closed it can open it again.
+                found[path] = Mark(EntryKind.DEEP, mark.device, mark.inode, mark.size, mark.changed)
+                continue
+            look(below, found, f"{path}/", deep + 1)
+    finally:
+        os.close(handle)
+
+
+def _mark(found: os.stat_result) -> Mark:
+    mode = found.st_mode
+    kind = (
+        EntryKind.FILE
+        if stat.S_ISREG(mode)
+        else EntryKind.FOLDER
+        if stat.S_ISDIR(mode)
+        else EntryKind.LINK
+        if stat.S_ISLNK(mode)
+        else EntryKind.OTHER
+    )
+    return Mark(kind, found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns)
+
+
+def removed(parent: int, name: str) -> None:
+    """Removes a folder with all that lies in it, however deep.
+
+    WHY folders are moved up before they are removed: none of their paths then has to be written out.
+    """
+    handle = _enter(parent, name)
+    try:
+        while names := os.listdir(handle):
+            for one in names:
+                if not stat.S_ISDIR(os.lstat(one, dir_fd=handle).st_mode):
+                    os.unlink(one, dir_fd=handle)
+                    continue
+                below = _enter(handle, one)
+                try:
+                    for further in os.listdir(below):
+                        if stat.S_ISDIR(os.lstat(further, dir_fd=below).st_mode):
+                            os.close(_enter(below, further))
+                            os.rename(further, f"up-{secrets.token_hex(12)}", src_dir_fd=below, dst_dir_fd=handle)
+                        else:
+                            os.unlink(further, dir_fd=below)
+                finally:
+                    os.close(below)
+                os.rmdir(one, dir_fd=handle)
+    finally:
+        os.close(handle)
+    os.rmdir(name, dir_fd=parent)
+
+
+def _enter(parent: int, name: str) -> int:
+    try:
+        return os.open(name, FOLDER, dir_fd=parent)
+    except PermissionError:
+        # Code may take the rights to a folder from itself; nothing runs now that could put a link there.
+        os.chmod(name, 0o700, dir_fd=parent)
+        return os.open(name, FOLDER, dir_fd=parent)

@@ -1,0 +1,1 @@
+"""Programs and snippets that a model wrote, run apart from everything else."""

@@ -1,0 +1,1 @@
+"""Does what a model wrote reach anything but what it was given?"""
