@@ -11,11 +11,11 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from stanch.app.agent_gate import SURFACE, AgentGate, Guard
+from stanch.app.agent_gate import AgentGate, Guard
 from stanch.app.agent_settings import AgentSettings
+from stanch.app.asked_persons import Questions
 from stanch.app.asking import Asking
 from stanch.app.calls import Calls
 from stanch.app.files_around import FilesAround
@@ -32,11 +32,11 @@ from stanch.app.subagents import Below, Subagents
 from stanch.app.turn_log import TurnLog
 from stanch.runtime.live import Live as Happenings
 from stanch.storage.store import Store
-from stanch.values.approval import CallRecord, ClarificationRecord, ClarificationState
-from stanch.values.fault import BadContext, BadInput, Conflict, Fault, NotInstalled, StoreUnreadable
+from stanch.values.approval import CallRecord
+from stanch.values.fault import BadContext, BadInput, Conflict, Fault, NotInstalled
 from stanch.values.identity import Principal
 from stanch.values.message import File, Message, Role, Text
-from stanch.values.records import Actor, Broken
+from stanch.values.records import Actor
 from stanch.values.turn import TurnProblem, TurnRecord, TurnState
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from stanch.runtime.turns import Turns
 
 LONGEST_PROMPT = 1_000_000
-_MOST_QUESTIONS = 500
 _NODE = Actor("stanch", "node")
 _LOG = logging.getLogger(__name__)
 
@@ -236,7 +235,7 @@ class Agents:
         if self.content is not None and self.workbenches is not None:
             code = run_code_tool(RunCode(self.content, self.workbenches, self._principal_of))
             turns.add(code, Described(code.name, code.description, code.parameters))
-        ask = asking.AskUser(_Questions(self._store, self._inbox), turns.bell, self.happenings)
+        ask = asking.AskUser(Questions(self._store, self._inbox), turns.bell, self.happenings)
         turns.add(ask, Described(asking.NAME, asking.DESCRIPTION, asking.PARAMETERS))
         call = delegating.CallAgent(Below(self.subagents, self.messages, turns))
         turns.add(call, Described(delegating.NAME, delegating.DESCRIPTION, delegating.PARAMETERS))
@@ -283,32 +282,3 @@ class _Keeper:
 
     def is_subagent(self, session_id: str) -> bool:
         return self._store.get_session(session_id).parent_id is not None
-
-
-class _Questions:
-    def __init__(self, store: Store, inbox: Inbox) -> None:
-        self._store, self._inbox = store, inbox
-
-    def ask(self, session_id: str, question: str, choices: Sequence[str]) -> ClarificationRecord:
-        return self._inbox.ask(session_id, question, choices=choices, by=Actor(session_id, SURFACE))
-
-    def asked(self, session_id: str, question: str, choices: Sequence[str], since: datetime) -> str | None:
-        page = self._store.list_clarifications(state=None, session_id=session_id, limit=_MOST_QUESTIONS)
-        found = [
-            one.request_id
-            for one in page.items
-            if not isinstance(one, Broken)
-            and (one.question, one.choices) == (question, tuple(choices))
-            and one.created_at >= since
-        ]
-        return found[-1] if found else None
-
-    def get(self, request_id: str) -> ClarificationRecord:
-        return self._inbox.question(request_id)
-
-    def cancel(self, request_id: str) -> None:
-        try:
-            if self._inbox.question(request_id).state is ClarificationState.OPEN:
-                self._inbox.cancel(request_id, by=_NODE)
-        except (Conflict, StoreUnreadable):
-            return

@@ -71,9 +71,8 @@ class Service:
     `groups`, `sessions`, `messages`, `turn_log`, `projects`, `jobs`, `job_runs`, `tokens`, `audit`, `vault`, `calls`,
     `approving`, `bypasses`, `inbox` and `events` are its parts, one for each noun. `runner` runs calls in this process,
     `agents` drives agents in it, `node` is the process, and `notifier` tells others of new requests once it is started.
-    `organizations` are those whose rules are asked. `changes` says what would change an answer.
-    `projecting` takes the vault's values out of what leaves. `tools` are those that run outside of a conversation, and
-    take a program's own.
+    `organizations` are those whose rules are asked. `changes` says what would change an answer. `projecting` takes the
+    vault's values out of what leaves. `tools` run outside of a conversation, and take a program's own.
     """
 
     def __init__(
@@ -299,8 +298,3 @@ class Service:
         of no use any more.
         """
         return self._asking.turn(session_id)
-
-    def context_of(self, turn: Turn) -> tuple[str, str | None]:
-        """Where the turn works, and what it adds to the system prompt."""
-        context = self._asking.bound(turn).context
-        return context.effective_working_dir(), context.extra_system_prompt()
