@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from stanch.content import compile_process
 from stanch.content.compile_process import Made, made
 from stanch.content.compile_template import Problem, Uncompiled
 
@@ -184,3 +185,15 @@ def test_a_picture_is_shown_by_what_is_in_it() -> None:
     small = made({**made_of, "width": 20}, Files(), threading.Event())
     assert (small.told["type"], Image.open(io.BytesIO(small.data)).size) == ("image/png", (20, 10))
     assert b"<script>" not in small.data
+
+
+def test_who_waits_for_a_turn_waits_no_longer_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_process, "_AT_ONCE", threading.BoundedSemaphore(1))
+    with compile_process._turn(threading.Event(), 1.0):
+        assert problem("x", seconds=0.2).problem is Problem.TOO_LONG
+        nobody = threading.Event()
+        nobody.set()
+        with pytest.raises(Uncompiled) as raised:
+            made(job("x"), Files(), nobody, 30.0)
+        assert raised.value.problem is Problem.CANCELLED
+    assert b"x" in make("x").data

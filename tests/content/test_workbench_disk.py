@@ -169,3 +169,41 @@ def test_a_folder_says_no_more_than_its_name(directory: Directory) -> None:
     os.utime(directory.files / "f", (1234, 5678))
     assert directory.quiet("f")
     assert ((directory.files / "f").stat().st_atime, (directory.files / "f").stat().st_mtime) == (0, 5678)
+
+
+def test_a_renewed_one_holds_the_same_and_its_folders_say_nothing(directory: Directory) -> None:
+    directory.put("a/b/c.txt", [b"one"], 3)
+    (directory.files / "link").symlink_to("a")
+    (directory.files / "a" / "closed").mkdir(0o500)
+    deep = directory.files.joinpath(*["d"] * 80)
+    deep.mkdir(parents=True)
+    for number in range(400):
+        (directory.files / "a" / f"{number:0200}").touch()
+    for number in range(400):
+        (directory.files / "a" / f"{number:0200}").unlink()
+    os.utime(directory.files, (5, 5))
+    before = {path: mark.kind for path, mark in directory.entries().items()}
+    directory.renew()
+    assert {path: mark.kind for path, mark in directory.entries().items()} == before
+    assert content(directory, "a/b/c.txt") == b"one"
+    assert deep.is_dir()
+    for folder in (directory.files, directory.files / "a", directory.files / "a" / "closed"):
+        found = folder.stat()
+        assert (found.st_mtime, stat.S_IMODE(found.st_mode)) == (0, 0o700)
+    fresh = directory.root / "fresh"
+    fresh.mkdir()
+    assert (directory.files / "a").stat().st_size <= max(4096, fresh.stat().st_size)
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["at once", "in the middle"])
+def test_one_that_was_not_renewed_to_its_end_is_whole_again(directory: Directory, made: bool) -> None:
+    directory.put("a/b", [b"one"], 3)
+    directory.put("c", [b"two"], 3)
+    directory.files.rename(directory.root / "former")
+    if made:
+        (directory.files / "a").mkdir(parents=True)
+        (directory.root / "former" / "c").rename(directory.files / "c")
+    directory.make()
+    assert set(directory.entries()) == {"a", "a/b", "c"}
+    assert (content(directory, "a/b"), content(directory, "c")) == (b"one", b"two")
+    assert not (directory.root / "former").exists()

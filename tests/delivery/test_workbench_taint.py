@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from stanch.app.workbench_gates import Filling
+from stanch.values.fault import BadInput
 from tests.delivery.benching import ENDED, WITHHELD, Chat, all_kinds, excluded, put
 from tests.delivery.stage import Stage, State
 
@@ -87,11 +89,67 @@ def test_a_clean_file_that_is_changed_beside_it_is_one(stage: Stage, chat: Chat)
         "os.chmod('d/in', 0o640)\n"
         "os.utime('d', (len(data), len(data)))\n"
     )
-    assert {path for path, tainted in chat.entries().items() if tainted} == {"c.txt", "u.txt", "swap", "d/in"}
+    # Those that it left alone say something, too.
+    assert set(chat.entries()) == {"c.txt", "u.txt", "swap", "d", "d/in", "kept"}
+    assert all(chat.entries().values())
     assert chat.bash("rm u.txt swap c.txt d/in").startswith(WITHHELD)
-    assert chat.bash("stat -c %X kept").startswith("0\n")
-    # What a folder said by its times and rights is taken from it.
-    assert chat.bash("stat -c '%Y %a' d; ls") == f"0 700\nd\nkept\n{ENDED}"
+    assert chat.bash("ls").startswith(WITHHELD)
+    chat.bash("rm -r d kept")
+    assert chat.bash("ls -A; echo free") == f"free\n{ENDED}"
+
+
+@pytest.mark.parametrize("first", ["", "for one in m1 m2; do echo x > $one; done"], ids=["removed", "changed first"])
+def test_which_clean_files_are_left_says_nothing(chat: Chat, stage: Stage, first: str) -> None:
+    stage.send("DELETE", f"{chat.at}/files/u.txt")
+    assert chat.bash("touch m0 m1 m2 m3").endswith(ENDED)
+    chat.taint()
+    if first:
+        chat.bash(first)
+    chat.bash("rm m1 m2 u.txt")
+    assert chat.entries() == {"m0": True, "m3": True}
+    assert chat.bash("ls").startswith(WITHHELD)
+
+
+def test_no_folder_says_what_was_done_to_it(chat: Chat, stage: Stage) -> None:
+    stage.send("DELETE", f"{chat.at}/files/u.txt")
+    assert chat.bash("mkdir -p d/deeper; echo x > d/kept").endswith(ENDED)
+    look = "stat -c '%s %Y %a' . d d/deeper; python3 -c \"import os; print(os.listxattr('.'))\"; stat -c %X d/kept"
+    before = chat.bash(f"touch -a -d @0 d/kept; touch -d @0 . d d/deeper; {look}")
+    chat.taint()
+    chat.run(
+        "import contextlib, os\n"
+        "data = open('u.txt', 'rb').read()\n"
+        "open('d/kept').read()\n"
+        "for place in ('.', 'd', 'd/deeper'):\n"
+        "    for number in range(300): open(f'{place}/{number:0200}', 'w').close()\n"
+        "    for number in range(300): os.unlink(f'{place}/{number:0200}')\n"
+        "    with contextlib.suppress(OSError): os.setxattr(place, 'user.said', data)\n"
+        "os.unlink('u.txt')\n"
+        "for place in ('.', 'd', 'd/deeper'): os.chmod(place, 0o750); os.utime(place, (len(data), 1234))\n"
+    )
+    assert chat.bash(look) == before.replace(" 755\n", " 700\n")
+
+
+def test_what_stands_in_the_way_says_nothing(chat: Chat, stage: Stage) -> None:
+    put(stage, State.UNRECORDED, "in/a.txt", "clean\n")
+    told = chat.bash("true", "in/a.txt")
+    chat.bash("rm -r in; echo x > in; mkdir c.txt; touch c.txt/y")
+    assert chat.bash("true", "in/a.txt", "c.txt") == told
+    assert chat.read("in/a.txt") == b"clean\n"
+    chat.bash("rm -r in; ln -s nowhere in")
+    assert chat.fetch("in/a.txt").status_code == 200
+
+
+def test_that_there_is_no_room_says_nothing(chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = chat.bash("true")
+    monkeypatch.setattr(Filling, "check", _no_room)
+    assert chat.bash("echo ran", "c.txt") == told
+    assert "there is no room" in chat.output()
+    assert "ran" not in chat.output()
+
+
+def _no_room(*_: object) -> None:
+    raise BadInput("there is no room")
 
 
 def test_a_folder_around_the_copy_is_none(stage: Stage) -> None:
@@ -144,10 +202,10 @@ def test_a_link_at_its_place_leads_nowhere(stage: Stage, chat: Chat) -> None:
     chat.bash("rm u.txt; mkdir real; ln -s real way; echo x > real/u.txt; ln -s real e.txt; ln -s real/u.txt u.txt")
     chat.taint()
     put(stage, U, "way/u.txt")
-    refused = chat.fetch("way/u.txt")
-    assert (refused.status_code, "stands in the workbench" in refused.text) == (409, True)
-    # What was refused on the way has tainted nothing, and the copy has gone to no other place.
+    chat.taint("way/u.txt")
+    # A link that nobody can vouch for makes way, and the copy has gone to no other place.
     assert chat.read("real/u.txt") == b"x\n"
+    assert stage.value.encode() in chat.read("way/u.txt")
     assert stage.send("DELETE", f"{chat.at}/files/u.txt").status_code == 204
     put(stage, State.EMPTY, "e.txt", "itself\n")
     assert chat.fetch("e.txt").status_code == 200

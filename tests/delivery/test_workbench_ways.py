@@ -326,3 +326,19 @@ def test_the_socket_is_there_while_code_runs_and_answers_nobody_later(stage: Sta
     assert told.splitlines()[:6] == ["404", "411", "501", "403", "413", "422"]
     assert told.endswith(ENDED)
     assert not list((stage.root / "workbenches").glob("*/socket"))
+
+
+@pytest.mark.parametrize("letters", ["utf-16", "utf-16-be", "utf-32-le"])
+def test_letters_of_more_bytes_are_read_as_letters(stage: Stage, letters: str) -> None:
+    put(stage, State.ENTRIES, "e.txt")
+    told = (
+        Chat(stage)
+        .run(f"import sys; sys.stdout.buffer.write(open('e.txt').read().encode('{letters}'))", "e.txt")
+        .replace("\ufffd", "")
+    )
+    assert told == f"the key is {LABEL} and nothing else\n{ENDED}"
+    assert stage.value not in told
+
+
+def test_what_is_between_names_stays_visible(stage: Stage) -> None:
+    assert Chat(stage).bash("printf 'a\\0b\\0'") == f"a\ufffdb\ufffd\n{ENDED}"

@@ -94,7 +94,13 @@ class Filling:
         return self.bench.session_id
 
     def check(self, files: Mapping[str, int]) -> None:
-        """Raises `InTheWay` where a folder stands at one of the paths, `BadInput` where the sizes do not fit in."""
+        """Raises `InTheWay` where a folder stands at one of the paths, `BadInput` where the sizes do not fit in.
+
+        What nobody can vouch for makes way, and is no reason.
+        """
+        if self.bench.memory.is_tainted:
+            for path in files:
+                self.bench.makes_way(path)
         entries = self.bench.directory.entries()
         for path in files:
             if path in entries and entries[path].kind in (EntryKind.FOLDER, EntryKind.DEEP):

@@ -12,7 +12,7 @@ import socket
 import socketserver
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from stanch.content.streams import Stream
 
 NAME = "socket"
 MOST_ASKED = 16 << 20
+LARGE = 1 << 20
+"""Arguments of more bytes than these are looked at one after another: as values, they take much more."""
 MOST_AT_ONCE = 8
 SECONDS = 30.0
 
@@ -64,6 +66,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
 
     def __init__(self, address: str, inside: Inside) -> None:
         self.inside, self.room = inside, threading.BoundedSemaphore(MOST_AT_ONCE)
+        self.large = threading.Lock()
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         super().__init__(address, _Handler)
@@ -131,13 +134,18 @@ class _Handler(BaseHTTPRequestHandler):
         asked = urlsplit(self.path)
         if not asked.path.startswith("/call/"):
             raise Unanswered(404, "not_found", "there is nothing at this address")
+        body = self._body() or b"{}"
+        with self.server.large if len(body) > LARGE else nullcontext():
+            self._said(200, self._done(unquote(asked.path.removeprefix("/call/")), body))
+
+    def _done(self, tool: str, body: bytes) -> Any:
         try:
-            arguments = json.loads(self._body() or b"{}")
+            arguments = json.loads(body)
         except (ValueError, RecursionError):
             arguments = None
         if not isinstance(arguments, dict):
             raise Unanswered(422, "unusable", "the arguments are a JSON object")
-        self._said(200, self.server.inside.call(unquote(asked.path.removeprefix("/call/")), arguments))
+        return self.server.inside.call(tool, arguments)
 
     def _body(self) -> bytes:
         length = self.headers.get("Content-Length", "")

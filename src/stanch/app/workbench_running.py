@@ -23,6 +23,7 @@ from stanch.app.workbench_snippets import functions_for
 from stanch.app.workbenches import Bench, Workbenches
 from stanch.content.access import Access
 from stanch.content.workbench import Excluded, mounted
+from stanch.content.workbench_disk import InTheWay
 from stanch.delivery.admit import ContentRefused
 from stanch.delivery.workbench import Memory, tainted_reason
 from stanch.explain.sentences import sentence
@@ -35,7 +36,7 @@ from stanch.runtime.tool import Job, Output
 from stanch.secrets.budget import Withheld
 from stanch.secrets.projection import Projector
 from stanch.values.decision import Effect
-from stanch.values.fault import Fault
+from stanch.values.fault import BadFields, BadInput, Fault, StoreUnreadable
 from stanch.values.identity import COPILOT_SERVICE, Principal
 from stanch.values.message import Origin, SourceTag
 from stanch.values.reason import Code
@@ -113,21 +114,26 @@ class RunCode:
         )
         self._content.approved(access, job.approved)
         access.delivery.operation, access.delivery.call = TOOL, job.call_id
-        excluded = mounted(access, asked.mounts, bench.directory.remove)
-        if excluded:
-            bench.look()
-            return self._excluded(access, excluded)
-        with bench.run() as tainted:
-            inside = Inside(self._content, bench, principal, job, asked.code, tainted, _closed(access, bench.memory))
-            printed = Printed(asked.limits.output_bytes)
-            ended = self._run(job, asked, bench, sandbox, inside, printed)
-            memory = bench.memory
+        try:
+            excluded = mounted(access, asked.mounts, bench.directory.remove)
+            if excluded:
+                bench.look()
+                return self._excluded(access, excluded)
+            with bench.run() as tainted:
+                closed = _closed(access, bench.memory)
+                inside = Inside(self._content, bench, principal, job, asked.code, tainted, closed)
+                printed = Printed(asked.limits.output_bytes)
+                ended = self._run(job, asked, bench, sandbox, inside, printed)
+                memory = bench.memory
+        except (InTheWay, BadInput, StoreUnreadable) as why:
+            if isinstance(why, BadFields) or not bench.memory.is_tainted:
+                raise
+            # WHY: how the workbench is by now, a run that nobody may tell of has made.
+            words = f"[{why}]"
+            return self._withheld(job, access, gate.projector, bench.memory, lambda _: words)
         if tainted:
-            return self._withheld(job, access, gate.projector, memory, printed, ended)
-        text = printed.text()
-        if is_torn(ended, printed):
-            text = without_ends(gate.projector(), text)
-        told = self._content.leaving(access, f"{text}{_newline(text)}[{ended.said}]")
+            return self._withheld(job, access, gate.projector, memory, lambda shown: _told(shown, printed, ended))
+        told = self._content.leaving(access, _told(gate.projector(), printed, ended))
         told, tags = cut_tagged(told, tuple(_tags(bench.memory)), MOST_CHARACTERS)
         return Output(told, tags, failed=ended.how is not How.BY_ITSELF)
 
@@ -175,26 +181,23 @@ class RunCode:
         given = self._content.leaving(access, told)
         return Output(json.dumps(given, ensure_ascii=False, indent=1), withheld=len(excluded))
 
-    def _withheld(  # noqa: PLR0917 - within the module
+    def _withheld(
         self,
         job: Job,
         access: Access,
         projector: Callable[[], Projector],
         memory: Memory,
-        printed: Printed,
-        ended: Ended,
+        kept: Callable[[Projector], str],
     ) -> Output:
-        """What is told of a run in a tainted workbench: the same, whatever it printed and however it ended."""
+        """What is told of a run in a tainted workbench: the same, whatever it printed, however it ended or began."""
         reason = tainted_reason(memory)
         try:
             shown = projector()
-            text = printed.text()
-            text = without_ends(shown, text) if is_torn(ended, printed) else text
-            kept = f"{text}{_newline(text)}[{ended.said}]"
-            self._workbenches.outputs(job.session_id).keep(job.call_id, shown.text(kept))
+            self._workbenches.outputs(job.session_id).keep(job.call_id, shown.text(kept(shown)))
         except (Fault, Withheld):
             pass  # WHY: what cannot be looked through is not kept for anybody, and its model is told the same
-        words = f"{sentence(reason)}. It has run; what it printed is kept for a person. Remove the copy to go on."
+        go_on = "Remove the copy to go on; where that is not enough, all that lies there"
+        words = f"{sentence(reason)}. What came of it is kept for a person. {go_on}."
         told = self._content.leaving(access, words)
         return Output(told, tuple(_tags(memory)), withheld=1)
 
@@ -212,13 +215,25 @@ class Printed:
         self._data += data[: max(room, 0)]
 
     def text(self) -> str:
-        """All of it, as a text that every store can hold."""
-        return self._data.decode("utf-8", "replace").replace("\0", "\ufffd")
+        """All of it."""
+        return self._data.decode("utf-8", "replace")
 
     @property
     def is_cut(self) -> bool:
         """True where there was more than the limit."""
         return self._over
+
+
+def _told(projector: Projector, printed: Printed, ended: Ended) -> str:
+    """What it printed and how it ended. Its secrets are in it, but for what is torn. Raises `Withheld`."""
+    text = printed.text()
+    # WHY: to a reader, a text whose letters have two bytes or four is one with gaps; and no value is looked for in it.
+    if "\0" in text:
+        gaps = projector.found(projector.text(text).replace("\0", ""))
+        text = text.replace("\0", "" if gaps else "\ufffd")
+    if is_torn(ended, printed):
+        text = without_ends(projector, text)
+    return f"{text}{_newline(text)}[{ended.said}]"
 
 
 def is_torn(ended: Ended, printed: Printed) -> bool:

@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 from stanch.app.workbench_inside import Inside, Unanswered
 
 MOST_BYTES = 64 << 20
+MOST_VALUES, MOST_CHARACTERS = 500_000, 16 << 20
+"""What a call's arguments may have, counted as often as they are written out."""
 T = TypeVar("T")
 
 
@@ -25,7 +27,7 @@ def functions_for(inside: Inside) -> Mapping[str, Callable[..., Any]]:
         return _asked(lambda: _bytes(inside, path, version))
 
     def call(tool: str, arguments: Mapping[str, Any] | None = None) -> Any:
-        return _asked(lambda: inside.call(str(tool), dict(arguments or {})))
+        return _asked(lambda: inside.call(*_written(tool, arguments or {})))
 
     return {"files_get": files_get, "call": call}
 
@@ -37,6 +39,32 @@ def _bytes(inside: Inside, path: str, version: int | None) -> bytes:
         if len(data) > MOST_BYTES:
             raise Unanswered(413, "unusable", f"a snippet takes files of up to {MOST_BYTES >> 20} MiB")
     return bytes(data)
+
+
+def _written(tool: Any, arguments: Any) -> tuple[str, dict[str, Any]]:
+    """The tool's name and its arguments, which can be written out as JSON.
+
+    WHY counted: one list that holds another twice, thirty times over, is small as a value and huge as a text.
+    """
+    if not isinstance(tool, str) or not isinstance(arguments, dict):
+        raise Unanswered(422, "unusable", "a call has a name, and its arguments by their names")
+    values, characters = MOST_VALUES, MOST_CHARACTERS
+    left: list[Any] = [arguments]
+    while left:
+        one = left.pop()
+        values -= 1
+        if isinstance(one, str | bytes):
+            characters -= len(one)
+        elif isinstance(one, int):
+            characters -= one.bit_length() // 8
+        elif isinstance(one, dict):
+            values -= len(one)
+            left += [*one, *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            left += one
+        if values < len(left) or characters < 0:
+            raise Unanswered(413, "unusable", "the arguments are too large")
+    return tool, arguments
 
 
 def _asked(ask: Callable[[], T]) -> T:

@@ -20,6 +20,7 @@ from stanch.content.workbench_disk import Directory
 from stanch.delivery.source import Source
 from stanch.delivery.workbench import (
     Entries,
+    EntryKind,
     Memory,
     after_run,
     as_found,
@@ -147,7 +148,7 @@ class Bench:
             entries = self.directory.entries()
             found = as_found(self.memory, entries)
             if found != self.memory:
-                self._remembered.keep(found, by=self._by)
+                self._keep(found)
         return entries
 
     def takes(self, source: Source, *, tainted_entry: str | None = None) -> Reason | None:
@@ -167,7 +168,34 @@ class Bench:
     def vouched_for(self, entry: str) -> None:
         """Says that a copy which somebody can vouch for has taken the place of whatever was there."""
         with self._lock:
-            self._remembered.keep(self.memory.vouched_for(entry), by=self._by)
+            self._keep(self.memory.vouched_for(entry))
+
+    def makes_way(self, path: str) -> None:
+        """Removes what stands where a file is to lie, or a folder above it, where nobody can vouch for it.
+
+        WHY: that a file cannot be put there would say what tainted code has made. Raises `StoreUnreadable`.
+        """
+        with self._lock:
+            entries, memory = self.directory.entries(), self.memory
+            parts = path.split("/")
+            for count in range(1, len(parts) + 1):
+                one = "/".join(parts[:count])
+                found = entries.get(one)
+                if found is None:
+                    return
+                wanted = EntryKind.FILE if count == len(parts) else EntryKind.FOLDER
+                if found.kind is not wanted and (memory.everything or one in memory.tainted):
+                    self.directory.remove(one, tree=True)
+                    return
+
+    def _keep(self, memory: Memory) -> None:
+        """Keeps the memory. Where it is free of a taint by that, no folder says any more what was done to it before.
+
+        INVARIANT: only then is it kept; who dies in between leaves it tainted.
+        """
+        if self.memory.is_tainted and not memory.is_tainted:
+            self.directory.renew()
+        self._remembered.keep(memory, by=self._by)
 
     @contextmanager
     def run(self) -> Iterator[bool]:
@@ -184,7 +212,7 @@ class Bench:
         finally:
             if tainted:
                 with self._lock:
-                    self._remembered.keep(self._after(before, self.directory.entries()), by=self._by)
+                    self._keep(self._after(before, self.directory.entries()))
 
     def _after(self, before: Entries, after: Entries) -> Memory:
         """What is remembered once a run that began tainted has ended. What is clean is made to say nothing of it."""

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +40,7 @@ class Made:
 
 def made(job: Mapping[str, Any], answers: Answers, cancelled: threading.Event, seconds: float = SECONDS) -> Made:
     """The document of a job. Raises `Uncompiled`, and whatever answering raises."""
-    with _AT_ONCE:
+    with _turn(cancelled, seconds):
         # WHY no environment: whatever a document makes of the process, there is nothing in it to be had.
         child = subprocess.Popen(
             [sys.executable, "-I", "-B", "-m", "stanch.content.compile_alone"],
@@ -55,6 +56,21 @@ def made(job: Mapping[str, Any], answers: Answers, cancelled: threading.Event, s
         finally:
             child.kill()
             child.wait()
+
+
+@contextmanager
+def _turn(cancelled: threading.Event, seconds: float) -> Iterator[None]:
+    """Waits until one more may be made, and no longer than making one may take. Raises `Uncompiled`."""
+    end = time.monotonic() + seconds
+    while not _AT_ONCE.acquire(timeout=_LOOK):
+        if cancelled.is_set():
+            raise Uncompiled(Problem.CANCELLED)
+        if time.monotonic() > end:
+            raise Uncompiled(Problem.TOO_LONG)
+    try:
+        yield
+    finally:
+        _AT_ONCE.release()
 
 
 def _made(talk: _Talk, job: Mapping[str, Any], answers: Answers) -> Made:

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from stanch.content.workbench_tree import FOLDER, look, removed
+from stanch.content.workbench_tree import FOLDER, look, removed, taken_over
 from stanch.delivery.workbench import Entries, Mark
 from stanch.values.fault import Conflict, NotFound, StoreUnreadable
 
@@ -42,6 +42,7 @@ class Directory:
 
     def __init__(self, root: Path) -> None:
         self.root, self.files, self._incoming = root, root / "files", root / "incoming"
+        self._former = root / "former"
 
     def make_root(self) -> None:
         """Makes the directory around it, for its owner alone. Raises `StoreUnreadable` where that cannot be."""
@@ -63,6 +64,8 @@ class Directory:
             for left in os.listdir(self._incoming):
                 os.unlink(self._incoming / left)
             self.files.chmod(0o700)
+            if os.path.lexists(self._former):
+                self._take_over()
         except OSError as error:
             raise _trouble(error) from None
 
@@ -163,6 +166,25 @@ class Directory:
         except (OSError, InTheWay):
             return False
         return True
+
+    def renew(self) -> None:
+        """Makes each of its folders anew, the topmost too: nothing is left of their size, times, rights or attributes.
+
+        Raises `StoreUnreadable`; `make` goes on with one that did not come to its end.
+        """
+        try:
+            if os.path.lexists(self._former):
+                self._take_over()
+            os.rename(self.files, self._former)
+            self.files.mkdir(mode=0o700)
+            self._take_over()
+        except OSError as error:
+            raise _trouble(error) from None
+
+    def _take_over(self) -> None:
+        with self._opened(self._former) as old, self._opened(self.files) as new:
+            taken_over(old, new)
+        self._former.rmdir()
 
     def quiet(self, path: str) -> bool:
         """Takes from an entry when it was read last, and nothing else. False where that cannot be."""

@@ -10,6 +10,7 @@ import errno
 import os
 import secrets
 import stat
+from contextlib import suppress
 
 from stanch.delivery.workbench import EntryKind, Mark
 
@@ -58,6 +59,31 @@ def _mark(found: os.stat_result) -> Mark:
     return Mark(kind, found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns)
 
 
+def taken_over(old: int, new: int, deep: int = 0) -> None:
+    """Moves all that lies in one folder into another one, and makes each folder below it anew, with times of zero.
+
+    What of it was done before is not done again. WHY in order: some disks list names as they came.
+    """
+    for name in sorted(os.listdir(old)):
+        # WHY not so deep: whatever lies there is tainted by any run that begins so, and goes as a whole.
+        if deep >= DEEPEST or not stat.S_ISDIR(os.lstat(name, dir_fd=old).st_mode):
+            os.rename(name, name, src_dir_fd=old, dst_dir_fd=new)
+            continue
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=new)
+        former = _enter(old, name)
+        try:
+            made = os.open(name, FOLDER, dir_fd=new)
+            try:
+                taken_over(former, made, deep + 1)
+            finally:
+                os.close(made)
+        finally:
+            os.close(former)
+        os.rmdir(name, dir_fd=old)
+    os.utime(new, (0, 0))
+
+
 def removed(parent: int, name: str) -> None:
     """Removes a folder with all that lies in it, however deep.
 
@@ -87,9 +113,7 @@ def removed(parent: int, name: str) -> None:
 
 
 def _enter(parent: int, name: str) -> int:
-    try:
-        return os.open(name, FOLDER, dir_fd=parent)
-    except PermissionError:
-        # Code may take the rights to a folder from itself; nothing runs now that could put a link there.
+    # Code may take the rights to a folder from itself; nothing runs now that could put a link there.
+    if os.lstat(name, dir_fd=parent).st_mode & 0o700 != 0o700:
         os.chmod(name, 0o700, dir_fd=parent)
-        return os.open(name, FOLDER, dir_fd=parent)
+    return os.open(name, FOLDER, dir_fd=parent)

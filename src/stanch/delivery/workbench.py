@@ -3,7 +3,8 @@
 Settles which entries a run taints, what is left of a taint once some of them are gone, and whether what a run prints
 may go to the chat's model. Does not settle which secrets came near it (`provenance.registry`), where a memory is kept
 (`storage.workbenches`), nor how entries are looked at (`content.workbench_disk`).
-INVARIANT: whatever a tainted run made or changed is tainted; nothing but its going takes the taint from an entry.
+INVARIANT: whatever a tainted run made or changed is tainted; nothing but its going takes the taint from an entry. Where
+it changed or removed what was not, all that is left is tainted: which of many files are as they were says something.
 """
 
 from __future__ import annotations
@@ -126,7 +127,8 @@ def after_run(memory: Memory, before: Entries, after: Entries) -> tuple[Memory, 
     )
     changed = {path for path, mark in after.items() if mark.kind is EntryKind.DEEP or before.get(path) != mark}
     tainted = (changed - set(kept)) | (memory.tainted & after.keys())
-    if memory.everything:
+    clean = before.keys() - memory.tainted - set(kept)
+    if memory.everything or any(before[path] != after.get(path) for path in clean):
         tainted, kept = set(after), ()
     return _named(replace(memory, everything=False, running=False), frozenset(tainted)), kept
 
