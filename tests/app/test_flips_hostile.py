@@ -106,6 +106,29 @@ def test_no_command_pattern_covers_more_than_the_command(root: Path, command: st
             assert answer(root, found, "Bash", {"command": other}) is not Effect.ALLOW, found.suggested[0].patch
 
 
+def test_a_pattern_that_would_cover_other_words_too_is_not_written(root: Path) -> None:
+    found = flips(root, ASKS, "Bash", {"command": "foo -x y -x"})
+    assert not found.suggested
+    assert found.cannot == ("no rule can name this command without others beside it",)
+
+
+def test_a_search_from_above_is_counted_among_what_changes(root: Path) -> None:
+    (root / "w" / "b").mkdir()
+    (root / "w" / "b" / "x").write_text("x", "utf-8")
+    denies = '[[groups.rules]]\ntool = "@read"\npath = "b/*"\naction = "deny"\n'
+    allows = '[[groups.rules]]\ntool = "@read"\naction = "allow"\n'
+    file = root / "stanch.toml"
+    file.write_text(ASKS.replace("[[groups.rules]]", f"{denies}{allows}[[groups.rules]]"), "utf-8")
+    session = open_engine(file).session()
+    assert session.check("Grep", {"pattern": "x", "path": "."}).effect is Effect.ASK
+    parties = [Party(session)]
+    recorded = [Recorded(ToolCall("Grep", {"pattern": "x", "path": "."}), parties, "1")]
+    decision = session.check("Read", {"file_path": "b/x"}, trace=True)
+    found = Flipping(parties, decision, read_document(file), recorded=recorded).flips(Effect.ALLOW)
+    edit = next(one for one in found.suggested if one.change.what is What.EDIT)
+    assert [(one.before, one.after) for one in edit.first] == [(Effect.ASK, Effect.ALLOW)]
+
+
 @pytest.mark.parametrize("tool", ["@read", "x*", "@", "*"])
 def test_a_tool_whose_name_is_a_pattern_is_opened_by_no_rule(root: Path, tool: str) -> None:
     found = flips(root, ASKS, tool, {"path": "a"})

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stanch.surfaces.cli.main import app
+from stanch.values.identity import Principal, PrincipalKind
 from tests.http.served import World
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "cli" / "example.toml"
@@ -157,3 +158,14 @@ def test_what_would_change_it_counts_the_stores_calls_for_those_who_may_read_the
     assert world.post("/api/explain", {**asked, "to": "deny"})["change"]["already"] is True
     world.post("/api/explain", {**asked, "to": "alow"}, 422)
     world.post("/api/check", {**asked, "to": "deny"}, 422)
+
+
+def test_whoever_may_read_no_other_session_is_told_of_none(serve: Callable[[str], World]) -> None:
+    world = serve('version = 1\n[[groups]]\nid = "default"\n[[groups.rules]]\ntool = "*"\naction = "ask"\n')
+    session = world.post("/api/sessions", {"agent_id": "a1"}, 201)["id"]
+    world.post(f"/api/sessions/{session}/calls", {"tool": "read_file", "arguments": {"path": "/etc/a"}}, 201)
+    asked = {"tool": "read_file", "arguments": {"path": "/etc/b"}}
+    assert world.post("/api/explain", asked)["change"]["looked_at"] == 1
+    executor = world.client(Principal(PrincipalKind.EXECUTOR, "runner"))
+    change = executor.post("/api/explain", json=asked).json()["change"]
+    assert (change["looked_at"], change["suggested"][0]["first"]) == (0, [])

@@ -11,6 +11,7 @@ import pytest
 
 from stanch.app.context_files import MOST_CHARACTERS, WITHHELD
 from stanch.judge.notices import goes_on
+from stanch.policy.policies import PolicyRequest
 from stanch.runtime.scripted_reply import say, use
 from stanch.secrets.text import Secret
 from stanch.values.context import RunContext
@@ -168,7 +169,11 @@ def test_a_policy_that_hangs_withholds_it_and_the_turn_goes_on(tmp_path: Path) -
     with World(tmp_path, [say("one")]) as world:
         put(world, "AGENTS.md", "marker top")
         session = world.session()
-        world.service.policies.keep(session, lambda _: None if go.wait(30) else None)
+
+        def policy(_: PolicyRequest) -> None:
+            go.wait(30)
+
+        world.service.policies.keep(session, policy)
         world.service.agents.surroundings.files._seconds = 0.2
         assert world.ask("go", session).problem is None
         go.set()

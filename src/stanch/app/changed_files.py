@@ -23,6 +23,7 @@ from stanch.runtime.tool import Job, Output
 from stanch.values.fault import Fault
 from stanch.values.message import Message, Origin, Result, Role, SourceTag, Text
 from stanch.values.records import Broken
+from stanch.values.turn import MessageRecord
 
 MOST_NAMED = 20
 MOST_JUDGED = 500
@@ -139,21 +140,23 @@ class ChangedFiles:
 
         What this process has seen to itself is known better than that.
         """
-        page = self._messages.list(session_id, after_seq=known.seq, limit=_PAGE)
-        while page.items:
+        after, more = known.seq, True
+        cursor: str | None = None
+        while more:
+            page = self._messages.list(session_id, after_seq=after, limit=_PAGE, cursor=cursor)
             for record in page.items:
-                if isinstance(record, Broken):
-                    continue
-                known.seq = max(known.seq, record.seq)
-                gone = record.message.extra.get("gone", ())
-                since = int(record.created_at.timestamp() * 1_000_000_000)
-                for path in _read_in(record.message, known):
-                    self._put(known, path, GONE if path in gone else Seen(since=since))
-            if page.next is None:
-                break
-            page = self._messages.list(session_id, after_seq=known.seq, limit=_PAGE)
+                if not isinstance(record, Broken):
+                    known.seq = max(known.seq, record.seq)
+                    self._take_in(known, record)
+            cursor, more = page.next, page.next is not None
         known.calls.clear()
         known.texts.clear()
+
+    def _take_in(self, known: _Known, record: MessageRecord) -> None:
+        gone = record.message.extra.get("gone", ())
+        since = int(record.created_at.timestamp() * 1_000_000_000)
+        for path in _read_in(record.message, known):
+            self._put(known, path, GONE if path in gone else Seen(since=since))
 
     def _put(self, known: _Known, path: str, seen: Seen) -> None:
         with self._lock:
