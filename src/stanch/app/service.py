@@ -292,9 +292,10 @@ class Service:
             raise Conflict(str(why)) from None
 
     def turn(self, session_id: str) -> Turn:
-        """The session's new turn, bound to the context that is stored now. It keeps it until the next one begins.
-
-        Raises `NotFound`, `BrokenRow`, `Conflict` where the session has ended, and `BadContext` for a context that is
-        of no use any more.
-        """
+        """The session's new turn, which keeps the context that is stored now. Raises what `Asking.turn` raises."""
         return self._asking.turn(session_id)
+
+    def context_of(self, turn: Turn) -> tuple[str, str | None]:
+        """Where the turn works, and what it adds to the system prompt."""
+        context = self._asking.bound(turn).context
+        return context.effective_working_dir(), context.extra_system_prompt()

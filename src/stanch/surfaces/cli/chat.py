@@ -16,13 +16,13 @@ import typer
 
 from stanch.explain import visible
 from stanch.surfaces import finding
-from stanch.surfaces.cli import inbox_words, terminal
+from stanch.surfaces.cli import terminal
 from stanch.surfaces.cli.client import Client, DataOption, Refusal, TokenOption, UrlOption, client_for
 from stanch.surfaces.cli.following_turn import Following, shown_arguments
+from stanch.surfaces.cli.person import Person, read_line
 from stanch.surfaces.cli.up import PolicyOption
 from stanch.values.fault import BadInput
 
-QUARTER_HOUR = 900
 MOST_ASKED = 20
 HELP = """\
   /model NAME   go on with another model, as provider/model
@@ -131,7 +131,7 @@ def _talk(client: Client, session: dict[str, Any]) -> bool:
         terminal.out(terminal.dimmed("/help lists what else can be said"))
     done = True
     while True:
-        line = _line("> " if told else "")
+        line = read_line("> " if told else "")
         if line is None or line.strip() == "/quit":
             return done
         if not line.strip():
@@ -168,16 +168,6 @@ def _show_refused(client: Client, turn_id: str) -> None:
     for call in refused:
         terminal.out(f"  {visible(str(call['tool']))} {shown_arguments(call['arguments'])}")
         terminal.out(f"      {visible(_sentence(call))}")
-
-
-def _line(prompt: str) -> str | None:
-    try:
-        return input(prompt)
-    except EOFError:
-        return None
-    except KeyboardInterrupt:
-        terminal.out()
-        return None
 
 
 def _command(client: Client, following: Following, session_id: str, line: str) -> None:
@@ -225,14 +215,14 @@ def _ask_for_tier(client: Client, session_id: str) -> None:
     if len(asks) > MOST_ASKED:
         terminal.out(f"  … and {len(asks) - MOST_ASKED} more")
     body: dict[str, Any] = {"send": [], "withhold": []}
-    match (_line("[s]end them, [w]ithhold them, [c]hoose, or leave it for [l]ater? ") or "l").strip().lower()[:1]:
+    match (read_line("[s]end them, [w]ithhold them, [c]hoose, or leave it for [l]ater? ") or "l").strip().lower()[:1]:
         case "s":
             body["send"] = asks
         case "w":
             body["withhold"] = asks
         case "c":
             for name in asks:
-                yes = (_line(f"  send {visible(name)}? [y/n] ") or "n").strip().lower().startswith("y")
+                yes = (read_line(f"  send {visible(name)}? [y/n] ") or "n").strip().lower().startswith("y")
                 body["send" if yes else "withhold"].append(name)
     if body["send"] or body["withhold"]:
         client.post(f"/api/sessions/{session_id}/answers", body)
@@ -260,38 +250,6 @@ def _sentence(call: dict[str, Any]) -> str:
     rule = reason.get("rule") or {}
     note = f" ({rule['note']})" if rule.get("note") else ""
     return str(reason.get("sentence") or reason.get("code") or "") + note
-
-
-class Person:
-    """The person at the terminal. Where there is none, nothing is answered."""
-
-    def approval(self, request: dict[str, Any]) -> dict[str, Any] | None:
-        """Asks whether a call may run."""
-        if not sys.stdin.isatty():
-            return None
-        inbox_words.show_request(request)
-        while True:
-            said = _line("  [y]es, [n]o, [q]uarter of an hour for all like it, or [l]eave it to the console? ")
-            match (said or "l").strip().lower()[:1]:
-                case "y":
-                    return {"action": "approve"}
-                case "q":
-                    return {"action": "approve", "bypass_secs": QUARTER_HOUR}
-                case "n":
-                    note = _line("  a word to the agent (or nothing): ")
-                    return {"action": "reject", **({"note": note} if note else {})}
-                case "l":
-                    return None
-
-    def question(self, question: dict[str, Any]) -> str | None:
-        """Asks for the answer to a question of the agent."""
-        if not sys.stdin.isatty():
-            return None
-        for line in str(question["question"]).split("\n"):
-            terminal.out(f"  | {visible(line)}")
-        for choice in question["choices"]:
-            terminal.out(f"  |   - {visible(choice)}")
-        return (_line("  answer (nothing leaves it to the console): ") or "").strip() or None
 
 
 def _part(text: str) -> str:

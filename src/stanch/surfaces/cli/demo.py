@@ -68,9 +68,9 @@ def demo(yes: YesOption = False) -> None:
 
 def _play(client: Client, sent: list[bytes], *, yes: bool) -> bool:
     from stanch.surfaces.cli import demo_stored
-    from stanch.surfaces.cli.chat import Person
     from stanch.surfaces.cli.demo_workspace import PROMPT, SECOND_PROMPT
     from stanch.surfaces.cli.following_turn import Following
+    from stanch.surfaces.cli.person import Person
 
     try:
         session = str(client.post("/api/sessions", {"agent_id": "shopkeeper", "source": "cli"})["id"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,6 +19,7 @@ from typer.core import TyperCommand
 from stanch.policy.meant import unknown
 from stanch.surfaces import finding
 from stanch.surfaces.cli import terminal
+from stanch.surfaces.cli.json_typed import read_json, read_text, type_name
 from stanch.values.decision import Decision, Effect
 from stanch.values.fault import BadCall, BadContext, BadInput
 from stanch.values.identity import Source
@@ -236,68 +236,22 @@ def _example(arguments: dict[str, str]) -> str:
 
 
 def _arguments(text: str, tool: str) -> dict[str, Any]:
-    read = _read(text)
+    read = read_text(text)
     pair = _PAIR.match(read)
     example = _example({pair["key"]: "..."}) if pair is not None else _example_for(tool)
-    value = _json("--args", read, f"; write an object, such as {example}" if read is text else "")
+    value = read_json("--args", read, f"; write an object, such as {example}" if read is text else "")
     if not isinstance(value, dict):
-        raise BadCall(f'--args must be a JSON object such as {{"path": "notes.md"}}, got {_type_name(value)}')
+        raise BadCall(f'--args must be a JSON object such as {{"path": "notes.md"}}, got {type_name(value)}')
     return value
 
 
 def _context(text: str) -> Any:
     from stanch.surfaces import wire
 
-    value = _json("--context", text)
+    value = read_json("--context", text)
     if value is not None and not isinstance(value, dict):
-        raise BadContext(f"--context must be a JSON object, or null for none, got {_type_name(value)}")
+        raise BadContext(f"--context must be a JSON object, or null for none, got {type_name(value)}")
     try:
         return wire.context_of(text)
     except BadContext as why:
         raise BadContext(f"--context: {why}") from None
-
-
-def _read(text: str) -> str:
-    """The text of `--args`: itself, what the file after `@` holds, or standard input for `-`."""
-    if text != "-" and not text.startswith("@"):
-        return text
-    where = "standard input" if text == "-" else f"the file {text[1:]}"
-    try:
-        raw = sys.stdin.buffer.read() if text == "-" else Path(text[1:]).read_bytes()
-        return raw.decode()
-    except UnicodeDecodeError:
-        raise BadCall(f"--args: {where} is no UTF-8 text") from None
-    except OSError as error:
-        raise BadCall(f"--args: {where} cannot be read: {(error.strerror or 'unknown').lower()}") from None
-
-
-def _json(option: str, text: str, hint: str = "") -> Any:
-    """The value of a JSON text; `hint` ends the message where it is none."""
-    try:
-        return json.loads(text, object_pairs_hook=_once)
-    except _Twice as twice:
-        raise BadCall(f"{option} names '{twice}' twice; which of them a tool takes cannot be known") from None
-    except json.JSONDecodeError as why:
-        place = f"line {why.lineno}, column {why.colno}"
-        raise BadCall(f"{option} is no JSON: {why.msg[:1].lower()}{why.msg[1:]} at {place}{hint}") from None
-    except ValueError:
-        raise BadCall(f"{option} holds a number that is too long to be read") from None
-    except RecursionError:
-        raise BadCall(f"{option} is nested too deeply") from None
-
-
-class _Twice(Exception):
-    """An object names a key twice; the argument is the key."""
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _Twice(next(key for key in keys if keys.count(key) > 1))
-    return found
-
-
-def _type_name(value: Any) -> str:
-    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
-    return names.get(type(value), "null")
