@@ -216,10 +216,7 @@ class Service:
         return service
 
     def close(self) -> None:
-        """Stops watching the store and the file, and says that this process goes. Safe to repeat.
-
-        The store is the caller's to close.
-        """
+        """Stops watching the store, which stays open, and the file; says that this process goes. Safe to repeat."""
         self.scheduler.stop()
         self.agents.close()
         self.proxy.close()
