@@ -32,6 +32,7 @@ _CLOCK = Actor("stanch", "clock")
 OWNER = Principal(PrincipalKind.DELEGATED, "scheduled-jobs", COPILOT_SERVICE)
 _ENDS = {TurnState.COMPLETED: JobRunState.COMPLETED, TurnState.INTERRUPTED: JobRunState.INTERRUPTED}
 _OPEN = (JobRunState.CLAIMED, JobRunState.STARTED)
+_ENDED = (JobRunState.FAILED, JobRunState.INTERRUPTED, JobRunState.COMPLETED)
 SKIPPED = "skipped: the run before it goes on"
 GONE = "its process ended before its turn began"
 _LOG = logging.getLogger(__name__)
@@ -162,11 +163,12 @@ class Scheduler:
         return started
 
     def _failed(self, job_id: str, due: datetime, why: str) -> JobRunRecord:
-        """The run, failed; as it is where its turn has ended it already."""
+        """The run, failed; as it is where its turn, or another process, has ended it already."""
         try:
             return self._runs.end(job_id, due, JobRunState.FAILED, why)
         except Conflict:
-            return next(one for one in self._runs.all(job_id, state=JobRunState.FAILED) if one.due_at == due)
+            ended = (one for state in _ENDED for one in self._runs.all(job_id, state=state))
+            return next(one for one in ended if one.due_at == due)
 
     def _going_on(self, job_id: str) -> list[JobRunRecord]:
         """The runs of the job that have not ended, the one claimed first before the others."""
