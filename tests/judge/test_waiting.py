@@ -19,7 +19,7 @@ from stanch.app.further import Referred
 from stanch.app.workers import EACH, LINGER, Workers
 from stanch.judge.question import Facts, Probe
 from stanch.policy.layers import NO_OBJECTION
-from stanch.policy.policies import PolicyRequest, Settled, settlement
+from stanch.policy.policies import PolicyRequest, Settled, combined, settlement
 from stanch.policy.policies import Says as Word
 from stanch.values.call import Reach
 from stanch.values.decision import Effect
@@ -132,7 +132,7 @@ def test_a_policy_that_hangs_is_one_for_all_judges(tmp_path: Path) -> None:
         go.wait(30)
 
     for _ in range(5):  # as turn after turn makes a judge of its own
-        layers = [PolicyLayer(LayerId.CALLER_POLICY, Referred(lambda: hang))]
+        layers = [PolicyLayer(LayerId.CALLER_POLICY, Referred(lambda: combined(hang, hang)))]
         stuck = judge(tmp_path, *layers, workers=workers, seconds=0.05)
         stuck.batch([probe(READ, f"f{number}") for number in range(EACH)])
     assert workers.busy <= EACH

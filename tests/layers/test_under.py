@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import stanch
-from stanch.policies import Effect, Rewrite, Says, approval
+from stanch.policies import Effect, PolicyRequest, Rewrite, Says, approval
 from stanch.policy.layers import NO_OBJECTION, LayerAnswer
 from stanch.values.call import JudgedCall
 from stanch.values.fault import BadFields
@@ -58,8 +58,13 @@ def test_what_a_layer_above_would_make_of_a_call_opens_nothing_below(tmp_path: P
 
 def test_to_explain_asks_no_person_and_writes_nothing(tmp_path: Path) -> None:
     asked: list[object] = []
+
+    def person(request: PolicyRequest) -> str:
+        asked.append(request)
+        return "approve"
+
     engine = opened(tmp_path)
-    parent = engine.session(policy=approval(lambda request: asked.append(request) or "approve"))
+    parent = engine.session(policy=approval(person))
     for session in (parent, engine.session(under=parent)):
         assert write(session, hooks=False).effect is Effect.DENY
         assert (asked, session.written.has(f"{tmp_path.resolve()}/a")) == ([], False)
