@@ -12,9 +12,11 @@ from stanch.app.flipping import Flipping, Flips
 from stanch.app.loading import open_engine, read_document
 from stanch.app.objections import Party
 from stanch.app.recorded import Recorded
+from stanch.policies import PolicyRequest, Reach, Says
 from stanch.policy.changes import Kind, What
 from stanch.values.call import ToolCall
 from stanch.values.decision import Effect
+from stanch.values.reason import LayerId
 
 ASKS = 'version = 1\nworkspace = "w"\n[[groups]]\nid = "default"\n[[groups.rules]]\ntool = "*"\naction = "ask"\n'
 MANY_SECONDS = 20.0
@@ -209,3 +211,23 @@ def test_a_thousand_rules_and_a_thousand_calls_are_looked_through_at_once(root: 
     found = Flipping(parties, decision, read_document(file), recorded=recorded).flips(Effect.ALLOW)
     assert time.monotonic() - began < MANY_SECONDS
     assert (found.suggested[0].change.kind, found.suggested[0].others, found.looked_at) == (Kind.RULE, 0, 1000)
+
+
+def test_a_policy_that_was_not_reached_stands_in_the_way_all_the_same(root: Path) -> None:
+    tier = (
+        '[tiers.low]\nlabel = "low"\notherwise = {read = "allow", write = "deny", execute = "deny", network = "deny"}\n'
+    )
+    text = ASKS.replace('"ask"', '"allow"') + tier + '[models.assignments]\n"m" = "low"\n'
+    call = {"file_path": f"{root}/w/a"}
+    reached: list[Reach] = []
+
+    def says(request: PolicyRequest) -> Says:
+        reached.append(request.approval_reach)
+        return Says(Effect.DENY, "never")
+
+    open_to = flips(root, text, "Write", call, model="m")
+    assert open_to.suggested
+    found = flips(root, text, "Write", call, model="m", policy=says)
+    assert not found.suggested
+    assert [one.layer for one in found.objections] == [LayerId.TIER, LayerId.CALLER_POLICY]
+    assert reached == [Reach.NONE]

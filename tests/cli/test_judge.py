@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 import stanch as library
+from stanch.app import loading
 from stanch.app.service import Service
 from stanch.explain.verdicts import verdict_json
 from stanch.surfaces.http.application import application
@@ -122,6 +125,27 @@ def test_a_plan_as_a_person_and_as_a_script_gets_it(stanch: Stanch, project: Pat
     assert "may be otherwise after call 2" in shown.out.splitlines()[2]
     assert stanch("judge", "--plan", "-", stdin=json.dumps(calls[:2])).code == 10
     assert stanch("judge", "--plan", "-", stdin=json.dumps(calls[:1])).code == 0
+
+
+def test_the_time_begins_when_the_files_are_judged(
+    stanch: Stanch, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = time.time
+
+    def slowly(*given: Any, **more: Any) -> Any:
+        monkeypatch.setattr(time, "time", lambda: clock() + 60)  # as if reading the policy had taken a minute
+        return engine_of(*given, **more)
+
+    engine_of = loading.open_engine
+    monkeypatch.setattr(loading, "open_engine", slowly)
+    assert stanch(*READ, "--deadline-ms", "30000", "docs/a").code == 0
+
+
+def test_a_deadline_may_lie_far_away(stanch: Stanch, project: Path) -> None:
+    policy = (project / "stanch.toml").read_text("utf-8")
+    (project / "stanch.toml").write_text(f'{policy}\n[caller_policy]\ncommand = ["/bin/cat"]\n', "utf-8")
+    done = stanch(*READ, "--deadline-ms", "9" * 400, "--json", "docs/a")
+    assert (done.code, done.json[0]["cause"]) == (10, "threw")
 
 
 def test_nothing_invisible_reaches_the_terminal(stanch: Stanch, project: Path) -> None:

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from stanch.app.caller_policies import PolicyLayer
+from stanch.app.further import Referred
 from stanch.app.workers import EACH, LINGER, Workers
 from stanch.judge.question import Facts, Probe
 from stanch.policy.layers import NO_OBJECTION
-from stanch.policy.policies import PolicyRequest, Settled, settlement
+from stanch.policy.policies import PolicyRequest, Settled, combined, settlement
 from stanch.policy.policies import Says as Word
 from stanch.values.call import Reach
 from stanch.values.decision import Effect
@@ -122,6 +123,28 @@ def test_who_hangs_leaves_threads_for_the_others(tmp_path: Path) -> None:
     other = judge(tmp_path, saying(LayerId.CALLER_POLICY, None), workers=workers)
     assert set(states(other.batch([probe(READ, f"f{number}") for number in range(100)]))) == {State.NO_OBJECTION}
     hanging.go.set()
+
+
+def test_a_policy_that_hangs_is_one_for_all_judges(tmp_path: Path) -> None:
+    workers, go = Workers(name="test"), threading.Event()
+
+    def hang(_: PolicyRequest) -> None:
+        go.wait(30)
+
+    for _ in range(5):  # as turn after turn makes a judge of its own
+        layers = [PolicyLayer(LayerId.CALLER_POLICY, Referred(lambda: combined(hang, hang)))]
+        stuck = judge(tmp_path, *layers, workers=workers, seconds=0.05)
+        stuck.batch([probe(READ, f"f{number}") for number in range(EACH)])
+    assert workers.busy <= EACH
+    other = judge(tmp_path, saying(LayerId.CALLER_POLICY, None), workers=workers)
+    assert other(probe()).state is State.NO_OBJECTION
+    go.set()
+
+
+def test_a_deadline_may_lie_as_far_away_as_anybody_likes(tmp_path: Path) -> None:
+    asked = judge(tmp_path, saying(LayerId.CALLER_POLICY, None))
+    for far in (1e25, float("inf")):
+        assert asked(probe(), deadline_at=far).state is State.NO_OBJECTION
 
 
 def test_many_questions_at_once_are_all_answered_and_every_thread_ends(tmp_path: Path) -> None:

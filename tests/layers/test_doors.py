@@ -160,6 +160,14 @@ def test_the_command_line_asks_with_skills(tmp_path: Path) -> None:
         assert (odd.exit_code, "did you mean 'router'" in odd.output) == (2, True)
 
 
+def test_the_command_line_explains_without_hooks(tmp_path: Path) -> None:
+    text = POLICY + '\n[[hooks]]\ntools = "*"\ncommand = ["/bin/false"]\n'
+    (tmp_path / "stanch.toml").write_text(text, "utf-8")
+    words = ["--policy", str(tmp_path / "stanch.toml"), "--tool", "web_search", "--args", '{"query": "x"}']
+    assert CliRunner().invoke(app, ["check", *words]).exit_code == 10
+    assert CliRunner().invoke(app, ["explain", *words]).exit_code == 0
+
+
 def test_to_explain_asks_no_hook(world: World) -> None:
     (world.workspace / "answer").write_text('{"effect": "deny"}', "utf-8")
     body = {"tool": "write_file", "arguments": {"path": "a", "content": "x"}}

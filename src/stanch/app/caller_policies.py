@@ -49,6 +49,11 @@ class PolicyLayer:
         self.id, self.policy, self.who, self._fits = layer, policy, who, fits
 
     @property
+    def authority(self) -> Policy:
+        """Whoever is asked in the end."""
+        return self.policy
+
+    @property
     def seconds(self) -> float:
         """How long the layer is waited for."""
         return seconds_of(self.policy) + MARGIN

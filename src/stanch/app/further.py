@@ -142,6 +142,14 @@ class Referred:
         except Gone:
             return None
 
+    @property
+    def authority(self) -> Policy | None:
+        """The policy of the moment."""
+        try:
+            return self._find()
+        except Gone:
+            return None
+
     def __call__(self, request: PolicyRequest) -> Said | Awaitable[Said]:
         """What the policy of the moment says."""
         try:

@@ -22,8 +22,10 @@ from stanch.policy.walk import THREW
 from stanch.values.call import JudgedCall, Signal
 from stanch.values.verdict import Verdict
 
-_LOOK = 0.02
-"""How often it is looked whether the run has ended, in seconds."""
+_LOOK, _LONGEST_LOOK = 0.02, 60.0
+"""How often it is looked whether the run has ended, in seconds; and whether the time is over, where no run can end."""
+
+_MOST_BEHIND = 8
 
 
 class _Asked(NamedTuple):
@@ -81,10 +83,11 @@ class Judgments:
 
     def settle(self) -> None:
         """Waits until each judgment has its verdict, at most until the deadline."""
+        longest = _LONGEST_LOOK if self._signal is None else _LOOK
         while self._asked:
             left = max(0.0, self._until - time.monotonic())
             try:
-                place, signal, answer = self._came.get(timeout=left if self._signal is None else min(left, _LOOK))
+                place, signal, answer = self._came.get(timeout=min(left, longest))
             except Empty:
                 if self.spent():
                     break
@@ -115,7 +118,7 @@ class Judgments:
         signal = threading.Event()
         work = partial(self._answer, place, call, layer, signal)
         self._asked[place] = _Asked(judgment, call, signal, work)
-        self._workers.give(work, layer)
+        self._workers.give(work, authority_of(layer))
 
     def _answer(self, place: int, call: JudgedCall, layer: Layer, signal: threading.Event) -> None:
         try:
@@ -123,3 +126,17 @@ class Judgments:
         except BaseException:  # whatever it raises is no answer, and must not end more than its own question
             answer = THREW
         self._came.put((place, signal, answer))
+
+
+def authority_of(layer: object) -> object:
+    """Whoever is asked in the end. WHY: layers are made anew for each judge, and one that hangs would else be new, too.
+
+    Whatever stands for another says so by its `authority`.
+    """
+    found = layer
+    for _ in range(_MOST_BEHIND):
+        behind = getattr(found, "authority", None)
+        if behind is None:
+            break
+        found = behind
+    return found

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from stanch.app.driving import drive
 from stanch.app.engine import Session
 from stanch.explain import sentence
 from stanch.gate.relax import Bypass
 from stanch.policy.layers import Failed, NoObjection, Rewrite
-from stanch.values.call import JudgedCall
+from stanch.values.call import JudgedCall, Manner, Reach
 from stanch.values.decision import Answer, Decision, Effect
 from stanch.values.reason import Code, LayerId, Reason
 
@@ -59,7 +60,8 @@ class Party(NamedTuple):
 def objections(parties: Sequence[tuple[Party, JudgedCall]], decision: Decision, to: Effect) -> list[Objection]:
     """Everything that stands in the way of the answer `to`, each thing once, in the order of the layers.
 
-    Of programs and policies that are not asked here, what they said when `decision` was made counts.
+    Of programs and policies, what they said when `decision` was made counts. Those that were not reached then, since
+    somebody before them denied, are asked now, and told that nobody can be asked; hooks are not.
     """
     found: dict[tuple[str, str], Objection] = {}
     if to is Effect.DENY:
@@ -84,6 +86,11 @@ def _said(session: Session, call: JudgedCall, decision: Decision) -> Iterator[tu
             yield from ((answer, at) for at, answer in enumerate(said) if answer is not None)
     foreign = {layer.id for layer in session.layers if not layer.immediate}
     yield from ((one.answer, 0) for one in decision.trace if one.layer in foreign and one.answer is not None)
+    heard = {one.layer for one in decision.trace if one.asked} | {LayerId.HOOKS}
+    unheard = [layer for layer in session.layers if not layer.immediate and layer.id not in heard]
+    if unheard:
+        _, standing = drive(call._replace(manner=Manner(Reach.NONE)), unheard, Effect.DENY)
+        yield from ((answer, at) for at, answer in enumerate(standing) if answer is not None)
 
 
 def _objection(answer: Answer, decision: Decision, call: JudgedCall, at: int) -> Objection:

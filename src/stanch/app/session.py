@@ -114,12 +114,14 @@ class Session:
         `cwd` is where this one call's relative paths start, for an agent that has moved since the session began; what
         the session was granted does not move along. Raises `BadCall` where the call cannot be read at all. Tracing
         never changes the answer. The call that was judged, which a policy or a hook may have given other arguments, is
-        the decision's `call`. Without `hooks` none is asked, for whoever only explains an answer.
+        the decision's `call`. Without `hooks` none is asked, policies are told that nobody can be asked, and nothing
+        counts as written: for whoever only explains an answer.
         """
         decision = self._decided(ToolCall(tool, arguments, call_id), cwd, bypasses, trace=trace, made=True, hooks=hooks)
         if self._judging:
-            decision = self._strictest(decision, cwd, bypasses, trace=trace, made=True)
-        self.written.take(decision)
+            decision = self._strictest(decision, cwd, bypasses, trace=trace, made=True, hooks=hooks)
+        if hooks:
+            self.written.take(decision)
         if self.engine.audit is not None:
             self.engine.audit(decision.call, decision)
         return decision
@@ -153,10 +155,15 @@ class Session:
         trace: bool,
         made: bool,
         hooks: bool = True,
+        above: bool = False,
     ) -> Decision:
+        """The answer of the session's own layers, which may stand `above` the one that makes the call.
+
+        WHY nothing is rewritten from above: what runs is the call as the one below has it, and not what was judged.
+        """
         self.layers_now()
         base = self.base(cwd)
-        manner = self._manner if made else _NOBODY_ASKED
+        manner = self._manner if made and hooks else _NOBODY_ASKED
         foreign = self._foreign
 
         def judged(call: ToolCall) -> JudgedCall:
@@ -165,7 +172,8 @@ class Session:
 
         tracing = Tracing() if trace else None
         layers = self.layers if made and hooks else self._probed
-        call, standing = drive(judged(asked), layers, self._on_failure, judged if made else refusing, tracing)
+        restamp = refusing if above or not made else judged
+        call, standing = drive(judged(asked), layers, self._on_failure, restamp, tracing)
         held = (*self.bypasses, *bypasses) if bypasses else self.bypasses
         now = time.time() if held else 0.0
         answers = relax(call, standing, self.context, held, now)
@@ -173,12 +181,12 @@ class Session:
         return decide(call, answers, self._version, steps)
 
     def _strictest(
-        self, own: Decision, cwd: str | None, bypasses: Sequence[Bypass], *, trace: bool, made: bool
-    ) -> Decision:
+        self, own: Decision, cwd: str | None, bypasses: Sequence[Bypass], **how: bool
+    ) -> Decision:  # fmt: skip
         """The strictest answer of the session and those above it to the call as its own layers left it."""
         call, where = own.call.call, self.base(cwd)
         line = [own]
-        line += [one._decided(call, where, bypasses, trace=trace, made=made) for one in self._judging]
+        line += [one._decided(call, where, bypasses, above=True, **how) for one in self._judging]
         return max(line, key=lambda one: one.answer.strength)
 
     def stamped(self, call: ToolCall, cwd: str | None = None, also_wrote: Collection[str] = ()) -> JudgedCall:

@@ -67,6 +67,7 @@ class _Asked:
 
     def __init__(self, policy_for: PolicyFor, record: SessionRecord, *, ended: bool = False) -> None:
         self._policy_for, self._record, self._ended = policy_for, record, ended
+        self.authority = policy_for
         self.seconds: float | None = getattr(policy_for, "seconds", None)
 
     def __call__(self, request: PolicyRequest) -> Said | Awaitable[Said]:

@@ -204,10 +204,10 @@ class _Told:
     WHY before: here, a deny that is none would end the walk, and keep a later layer's from being heard.
     """
 
-    __slots__ = ("_ask", "_face", "_silences", "id", "immediate")
+    __slots__ = ("_ask", "_face", "_silences", "authority", "id", "immediate")
 
     def __init__(self, layer: Layer, face: Face) -> None:
-        self.id, self.immediate = layer.id, layer.immediate
+        self.id, self.immediate, self.authority = layer.id, layer.immediate, layer
         self._ask, self._face, self._silences = layer.ask, face, _SILENCES[layer.id]
 
     def ask(self, call: JudgedCall) -> LayerAnswer:

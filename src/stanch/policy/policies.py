@@ -184,6 +184,11 @@ class _Combined:
         self._policies = policies
         self.seconds = sum(seconds_of(policy) for policy in policies) or SECONDS
 
+    @property
+    def authority(self) -> Policy | None:
+        """Who is asked first, for whoever tells one that hangs from others."""
+        return self._policies[0] if self._policies else None
+
     def __call__(self, request: PolicyRequest) -> Said | Awaitable[Said]:
         heard: list[Said] = []
         for at, policy in enumerate(self._policies):

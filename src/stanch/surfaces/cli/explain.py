@@ -54,7 +54,7 @@ def explain(  # noqa: PLR0917 - a person gives options by name
 
     asked = Question(policy, group, agent, source, model, cwd, context, tool, args, tuple(skill or ()))
     wanted = changing.wanted(to)
-    answered = question.answer(asked)
+    answered = question.answer(asked, hooks=False)
     decision = answered.decision
     found = contests(answered.session, decision)
     flips = changing.flips_of(asked, answered, wanted, recorded or [])

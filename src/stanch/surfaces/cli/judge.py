@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 EXITS = {"no_objection": 0, "deny": 11}
 EXIT_OPEN = 10
+MOST_DEADLINE_MS = 86_400_000
+"""A deadline further away counts as this one."""
 _COLOUR_OF = {"no_objection": "allow", "deny": "deny", "passes": "allow", "refused": "deny"}
 
 PathsArgument = Annotated[
@@ -41,7 +43,7 @@ ReadOption = Annotated[bool, typer.Option("--read", help="Would a read be refuse
 WriteOption = Annotated[bool, typer.Option("--write", help="Would a write be refused? Every ask counts as held.")]
 DeadlineOption = Annotated[
     int | None,
-    typer.Option("--deadline-ms", metavar="N", min=0, help="How long to wait for all of it, in milliseconds."),
+    typer.Option("--deadline-ms", metavar="N", min=0, help="How long to wait for all the answers, in milliseconds."),
 ]
 PlanOption = Annotated[
     str | None,
@@ -80,22 +82,21 @@ def judge(  # noqa: PLR0917 - typer calls it by name
     Exit code: 0 nobody objects, 10 an ask or a question that nobody can answer, 11 a deny, 2 for a bad call.
     """
     about = Question(policy, group, agent, source, model, cwd, context)
-    deadline_at = None if deadline_ms is None else time.time() * 1000 + deadline_ms
     if plan is not None:
         if paths or face is not None or read or write:
             raise BadInput("--plan takes neither paths nor --face, --read and --write")
-        _judge_plan(about, plan, deadline_at, as_json=as_json)
+        _judge_plan(about, plan, deadline_ms, as_json=as_json)
     if face is None:
         raise BadInput("--face is missing: it says who wants to know, as in --face attachment")
     if read is write:
         raise BadInput("give one of --read and --write")
     if not paths:
         raise BadInput("name the files to ask about")
-    _judge_files(about, paths, (face, read), deadline_at, as_json=as_json)
+    _judge_files(about, paths, (face, read), deadline_ms, as_json=as_json)
 
 
 def _judge_files(
-    about: Question, paths: list[str], asks: tuple[str, bool], deadline_at: float | None, *, as_json: bool
+    about: Question, paths: list[str], asks: tuple[str, bool], deadline_ms: int | None, *, as_json: bool
 ) -> None:
     from stanch.app.judging import Judge
     from stanch.explain.verdicts import verdict_json
@@ -105,7 +106,7 @@ def _judge_files(
     word, read = asks
     probes = [Probe(Face.READ if read else Face.WRITE, word, path) for path in paths]
     session, _ = question.session_for(about)
-    verdicts = Judge([session]).batch(probes, deadline_at=deadline_at)
+    verdicts = Judge([session]).batch(probes, deadline_at=_deadline(deadline_ms))
     if as_json:
         terminal.out_json([verdict_json(one) for one in verdicts])
     else:
@@ -113,6 +114,11 @@ def _judge_files(
             terminal.out(_line(path, verdict))
     question.note_problems(session.engine)
     raise typer.Exit(max(EXITS.get(one.state.value, EXIT_OPEN) for one in verdicts))
+
+
+def _deadline(milliseconds: int | None) -> float | None:
+    """The moment so many milliseconds from now. WHY from now: reading the policy takes up nobody's time to answer."""
+    return None if milliseconds is None else time.time() * 1000 + min(milliseconds, MOST_DEADLINE_MS)
 
 
 def _line(path: str, verdict: Verdict) -> str:
@@ -126,14 +132,14 @@ def _line(path: str, verdict: Verdict) -> str:
     return f"{word}  {visible(path)}" + (f"  (which is {visible(verdict.judged or '')})" if elsewhere else "")
 
 
-def _judge_plan(about: Question, file: str, deadline_at: float | None, *, as_json: bool) -> None:
+def _judge_plan(about: Question, file: str, deadline_ms: int | None, *, as_json: bool) -> None:
     from stanch.app.asking import Kin
     from stanch.app.planning import planned
     from stanch.surfaces.planned import plan_of, planned_json, worst
 
     calls = plan_of(_plan(file))
     session, _ = question.session_for(about)
-    found = planned([Kin("", session, ())], calls, deadline_at=deadline_at)
+    found = planned([Kin("", session, ())], calls, deadline_at=_deadline(deadline_ms))
     if as_json:
         terminal.out_json(planned_json(found))
     else:
