@@ -21,7 +21,7 @@ def test_every_tool_that_ships_is_known() -> None:
 def test_every_tool_that_searches_has_a_shape() -> None:
     searching = {name for name, tool in known().items() if any(one.recursive or one.optional for one in tool.effects)}
     ours = ("mcp__", "files_", "tables_")  # an item of these tells itself where it is from
-    named = {name for name in searching if not name.startswith(ours) and name != "write_stdin"}
+    named = {name for name in searching if not name.startswith(ours) and name not in ("write_stdin", "run_code")}
     assert named <= set(shapes().tools) | {"LS", "list_files"}
 
 

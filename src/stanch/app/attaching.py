@@ -20,6 +20,8 @@ from stanch.values.message import File, Origin, SourceTag, Tags, Text
 from stanch.values.reason import Code, LayerId, Reason
 from stanch.values.records import Actor
 
+STORED = "stored"
+"""Says, in what a text has besides, that it is a stored file's, and no file's of the disk."""
 MOST_ATTACHED = 10
 MOST_BYTES = 16 << 20
 _OF_A_PERSON = frozenset({PrincipalKind.USER, PrincipalKind.DELEGATED})
@@ -62,7 +64,7 @@ def shown_part(stream: Stream, tags: Tags = ()) -> Text | File:
         reason = Reason(Code.CONTENT_UNSCANNED, LayerId.DELIVERY, detail=why.cause.value)
         raise ContentRefused(reason) from None
     if stream.text:
-        return Text(f"[{stream.name}]\n{data.decode('utf-8', 'replace')}", tags)
+        return Text(f"[{stream.name}]\n{data.decode('utf-8', 'replace')}", tags, {STORED: True})
     return File(stream.media_type, base64.b64encode(data).decode("ascii"), name=stream.name, tags=tags)
 
 

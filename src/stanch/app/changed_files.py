@@ -14,8 +14,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from stanch.app.asking import Asking
+from stanch.app.attaching import STORED
 from stanch.app.judges import Judges
 from stanch.app.messages import Messages
+from stanch.delivery.operation import OPERATIONS
 from stanch.judge.notices import Consumer, goes_on
 from stanch.runtime.builtin.asked import shown
 from stanch.runtime.seen import GONE, Seen, as_of, changed, look
@@ -34,7 +36,7 @@ GONE_WORD = " (gone)"
 _MOST_SESSIONS = 256
 _PAGE = 500
 # A list of names shows nothing of what is in the files.
-_NO_CONTENT = ("list_files",)
+_NO_CONTENT = frozenset({"list_files", "run_code"})
 _LOG = logging.getLogger(__name__)
 
 
@@ -65,7 +67,7 @@ class ChangedFiles:
             known = self._of(job.session_id)
             known.calls.add(call_id)
             wrote = {*job.writes}
-            read = () if job.tool in _NO_CONTENT else _paths(output.tags)
+            read = _paths(output.tags) if _reads_the_disk(job.tool) else ()
             for path in dict.fromkeys((*read, *wrote)):
                 # WHY: what the session itself wrote is no news to it, whenever it was written.
                 seen = look(path) if path in wrote else as_of(path, began)
@@ -173,11 +175,20 @@ def _paths(tags: Iterable[SourceTag]) -> tuple[str, ...]:
 def _read_in(message: Message, known: _Known) -> Iterator[str]:
     for part in message.parts:
         # WHY not of a failed call: that there is no such file is tagged with the file, too.
-        if isinstance(part, Result) and part.tool not in _NO_CONTENT and not part.failed:
+        if isinstance(part, Result) and _reads_the_disk(part.tool) and not part.failed:
             if part.call_id not in known.calls:
                 yield from _paths((*part.tags, *(tag for one in part.content for tag in one.tags)))
-        elif isinstance(part, Text) and message.role is Role.USER and part.tags and part not in known.texts:
+        elif isinstance(part, Text) and message.role is Role.USER and _is_news(part, known):
             yield from _paths(part.tags)
+
+
+def _is_news(part: Text, known: _Known) -> bool:
+    return bool(part.tags) and part not in known.texts and not part.extra.get(STORED)
+
+
+def _reads_the_disk(tool: str) -> bool:
+    """False for a tool of stored items: these have places in the workspace, and are no files there."""
+    return tool not in _NO_CONTENT and all(tool != operation.tool for operation in OPERATIONS.values())
 
 
 def _words(paths: list[str], gone: set[str], here: str) -> Message:
