@@ -47,7 +47,7 @@ def test_the_demo_plays_to_its_end_by_itself_and_leaves_nothing(tmp_path: Path) 
     assert "Send the header `X-Key: {{CARRIER_KEY}}`." in said
     assert "Withheld because nobody can say which secrets it carries" in said
     assert "4.6 kilos" in said
-    assert '"excluded_inputs"' in said
+    assert '"excluded_inputs"' in said, said[-4_000:]
     assert "no way out:" in said
     assert "requests that held the value of CARRIER_KEY: 0" in said
     assert "shop/carrier.md  redacted  (files_read, send)" in said
