@@ -16,7 +16,7 @@ import pytest
 
 from stanch.runtime.sandbox import bubblewrap, choosing, filtering, landlock
 from stanch.runtime.sandbox.choosing import found, sandbox_here
-from stanch.runtime.sandbox.program import Ended, How, Program, Unavailable
+from stanch.runtime.sandbox.program import Ended, How, Program, Sandbox, Unavailable
 from stanch.runtime.sandbox.proving import why_not
 from tests.runtime.sandbox.confined import NAMES, sandbox_named
 from tests.runtime.sandbox.conftest import usable
@@ -183,3 +183,12 @@ def test_an_interpreter_around_the_environment_is_not_opened(monkeypatch: pytest
     assert bubblewrap.interpreter_outside() is None
     monkeypatch.setattr(sys, "prefix", "/elsewhere")
     assert bubblewrap.interpreter_outside() == str(tmp_path)
+
+
+def test_a_long_path_for_temporary_files_keeps_no_sandbox_from_being_tried(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    assert why_not(sandbox) is None

@@ -17,7 +17,14 @@ from stanch.runtime.sandbox.removing import remove_tree
 from tests.runtime.sandbox.confined import Ran, bash, below, python, running
 
 Ended = tuple[How, str]
-NOTHING = below()
+NOTHING = set(below())
+
+
+@pytest.fixture(autouse=True)
+def _before() -> None:
+    """WHY for each: others have processes of their own started meanwhile, which stay."""
+    NOTHING.clear()
+    NOTHING.update(below())
 
 
 def ends(done: Ran, how: How, words: str) -> None:
