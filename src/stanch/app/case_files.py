@@ -44,28 +44,6 @@ MOST_FILES = 100_000
 CHANGE_KEYS = (*TREE_KEYS, "remove")
 EXPECT_KEYS = ("expect", "because", "about", "at", "says", "hides", "mandated", "fault", "flips")
 FILE_KEYS = ("spec", "title", "source", "why", "given", "cases")
-CASE_KEYS = (
-    "it",
-    "why",
-    "given",
-    "call",
-    "grant",
-    "load",
-    "steps",
-    "calls",
-    "conversation",
-    "history",
-    "projection",
-    "admission",
-    "vault",
-    "probe",
-    "read",
-    "write",
-    "goes_on",
-    "workbench",
-    "proves",
-    *EXPECT_KEYS,
-)
 KINDS = (
     "call",
     "grant",
@@ -80,6 +58,7 @@ KINDS = (
     "workbench",
     "probe",
 )
+CASE_KEYS = ("it", "why", "given", *KINDS, "read", "write", "goes_on", "proves", *EXPECT_KEYS)
 _BECAUSE = re.compile(
     r"rule (?P<rule>\d+)(?: of (?P<group>.+))?|layer (?P<layer>\w+)|(?P<code>\w+)(?: by (?P<by>\w+))?"
 )

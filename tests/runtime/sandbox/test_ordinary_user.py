@@ -29,7 +29,10 @@ MIB = 1 << 20
 PROGRAMS = {
     "time": ("while :; do :; done", Limits(seconds=0.5)),
     "processes": ("b() { b | b & b | b & wait; }; b", Limits(processes=16)),
-    "memory": ("python3 -c 'h = []\\nwhile True: h.append(bytes(1000000) * 2)'", Limits(memory=96 * MIB)),
+    "memory": (
+        "python3 -c 'import time; h = []\\nwhile True: h.append(bytes(1000000) * 2); time.sleep(0.03)'",
+        Limits(memory=96 * MIB),
+    ),
     "disk": ("mkdir -m 300 d; cat /dev/zero > d/f", Limits(directory_bytes=2 * MIB)),
     "output": ("yes", Limits(output_bytes=1000)),
     "fine": ("echo a > f; python3 -c 'print(open(\\"f\\").read())'; cat /etc/shadow", Limits()),
@@ -48,7 +51,7 @@ def readable() -> Iterator[Path]:
     """The package, where everybody can read it."""
     with tempfile.TemporaryDirectory(prefix="stanch-test-") as path:
         os.chmod(path, 0o755)
-        for part in ("__init__.py", "runtime/__init__.py", "runtime/sandbox"):
+        for part in ("__init__.py", "runtime/__init__.py", "runtime/pipes.py", "runtime/sandbox"):
             source, target = Path(stanch.__file__).parent / part, Path(path) / "stanch" / part
             target.parent.mkdir(parents=True, exist_ok=True)
             if source.is_dir():

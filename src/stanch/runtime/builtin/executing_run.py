@@ -20,6 +20,7 @@ from enum import Enum
 
 from stanch.runtime.builtin import executing_warden as warden
 from stanch.runtime.builtin.executing_output import Kept
+from stanch.runtime.pipes import End, pipe, write_all
 
 _WARDEN = os.path.abspath(warden.__file__)
 _LOOKS = 0.05  # seconds between two looks at whether anybody still waits for the end
@@ -70,9 +71,9 @@ def run(
     variables = [os.fsencode(f"{name}={value}") for name, value in environment.items()]
     description = b"".join(part + b"\0" for part in (b"%f" % seconds, os.fsencode(shell), command, *variables)) + b"\0"
     with ExitStack() as ends:
-        watched, wanted = _pipe(ends)
-        told, telling = _pipe(ends)
-        written, writing = _pipe(ends)
+        watched, wanted = pipe(ends)
+        told, telling = pipe(ends)
+        written, writing = pipe(ends)
         process = subprocess.Popen(  # noqa: S603 - the program is this one's own
             [sys.executable, "-I", "-S", _WARDEN, str(telling.fileno())],
             stdin=watched.fileno(),
@@ -88,39 +89,11 @@ def run(
             for end in (watched, telling, writing):
                 end.close()
             with suppress(BrokenPipeError):
-                _write(wanted, description)
+                write_all(wanted, description)
             return _Running(process, told, written, wanted).until(time.monotonic() + seconds, cancelled)
         finally:
             wanted.close()  # WHY: to the warden, this is the word to end
             _bury(process)
-
-
-class _End:
-    """One end of a pipe, closed once."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-    def close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-
-
-def _pipe(ends: ExitStack) -> tuple[_End, _End]:
-    read, write = (_End(descriptor) for descriptor in os.pipe())
-    ends.callback(read.close)
-    ends.callback(write.close)
-    return read, write
-
-
-def _write(end: _End, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(end.fileno(), view) :]
 
 
 def _bury(process: subprocess.Popen[bytes]) -> None:
@@ -132,7 +105,7 @@ def _bury(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Running:
-    def __init__(self, process: subprocess.Popen[bytes], told: _End, written: _End, wanted: _End) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], told: End, written: End, wanted: End) -> None:
         self._process = process
         self._told, self._written, self._wanted = told, written, wanted
         self._kept = Kept()

@@ -20,6 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stanch.runtime.pipes import End, pipe, write_all
 from stanch.runtime.sandbox import warden
 from stanch.runtime.sandbox.ending import ended
 from stanch.runtime.sandbox.program import Ended, How, Program
@@ -52,10 +53,10 @@ def run(
     described = {"argv": program.argv, "directory": os.path.realpath(program.directory), "limits": limits}
     description = json.dumps({**described, **how_to_confine}).encode() + b"\n"
     with ExitStack() as ends:
-        watched, wanted = _pipe(ends)
-        told, telling = _pipe(ends)
-        written, writing = _pipe(ends)
-        given = _End(_given(program.stdin))
+        watched, wanted = pipe(ends)
+        told, telling = pipe(ends)
+        written, writing = pipe(ends)
+        given = End(_given(program.stdin))
         ends.callback(given.close)
         flags = ["-I", "-X", "utf8"] if site else ["-I", "-S", "-X", "utf8"]
         try:
@@ -76,33 +77,11 @@ def run(
                 end.close()
             os.set_blocking(wanted.fileno(), True)
             with suppress(BrokenPipeError):
-                _write(wanted, description)
+                write_all(wanted, description)
             return _Running(program, told, written, wanted, out).until(cancelled)
         finally:
             wanted.close()  # WHY: to the warden, this is the word to end
             _bury(process)
-
-
-class _End:
-    """One end of a pipe, closed once."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-    def close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
-
-
-def _pipe(ends: ExitStack) -> tuple[_End, _End]:
-    read, write = (_End(descriptor) for descriptor in os.pipe())
-    ends.callback(read.close)
-    ends.callback(write.close)
-    return read, write
 
 
 def _given(stdin: bytes) -> int:
@@ -125,12 +104,6 @@ def _given(stdin: bytes) -> int:
     return file
 
 
-def _write(end: _End, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(end.fileno(), view) :]
-
-
 def _bury(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(_PATIENCE)
@@ -147,7 +120,7 @@ class _Told(NamedTuple):
 
 
 class _Running:
-    def __init__(self, program: Program, told: _End, written: _End, wanted: _End, out: Callable[[bytes], None]) -> None:
+    def __init__(self, program: Program, told: End, written: End, wanted: End, out: Callable[[bytes], None]) -> None:
         self._limits = program.limits
         self._told, self._written, self._wanted = told, written, wanted
         self._out = out

@@ -18,6 +18,7 @@ from stanch.surfaces.cli.client import DataOption, TokenOption, UrlOption
 from stanch.surfaces.cli.content_client import ContentClient, SessionOption, content_client
 from stanch.surfaces.cli.files_asked import PathArgument, at, given
 from stanch.surfaces.cli.question import JsonOption
+from stanch.surfaces.cli.saving import no_terminal, saved
 from stanch.surfaces.cli.workbench import fill
 from stanch.values.fault import BadInput
 
@@ -211,7 +212,7 @@ def get(  # noqa: PLR0917 - typer calls it by name
         query=query,
         force=force,
     )
-    _saved(target, size, as_json)
+    saved(target, size, as_json)
 
 
 def archive(  # noqa: PLR0917 - typer calls it by name
@@ -230,7 +231,7 @@ def archive(  # noqa: PLR0917 - typer calls it by name
     size = content_client(url, token, data, session).download(
         "/api/files/archive", target, tool="files_archive", arguments=query, query=query, force=force
     )
-    _saved(target, size, as_json)
+    saved(target, size, as_json)
 
 
 def every(
@@ -252,22 +253,12 @@ def every(
 def _target(into: Path | None, name: str) -> Path | None:
     """Where a download goes, None for standard output. Raises `BadInput`."""
     if into is not None and str(into) == "-":
-        if sys.stdout.isatty():
-            raise BadInput("bytes are not written to a terminal; name a file")
+        no_terminal()
         return None
     target = Path(name) if into is None else into / name if into.is_dir() else into
     if target.name in ("", ".", ".."):
         raise BadInput("say which file to write")
     return target
-
-
-def _saved(target: Path | None, size: int, as_json: bool) -> None:
-    if target is None:
-        return
-    if as_json:
-        terminal.out_json({"file": str(target), "size": size})
-    else:
-        terminal.out(visible(f"{target}: {size:,} bytes"))
 
 
 def _line(one: dict[str, Any]) -> str:

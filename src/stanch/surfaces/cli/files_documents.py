@@ -19,6 +19,7 @@ from stanch.surfaces.cli.client import DataOption, TokenOption, UrlOption
 from stanch.surfaces.cli.content_client import SessionOption, content_client, vacant, whole_file
 from stanch.surfaces.cli.files_asked import PathArgument, at, given
 from stanch.surfaces.cli.question import JsonOption
+from stanch.surfaces.cli.saving import no_terminal, saved
 from stanch.values.fault import BadInput
 
 IntoOption = Annotated[
@@ -54,7 +55,7 @@ def compile_file(  # noqa: PLR0917 - typer calls it by name
         size = client.download(
             f"/api/files/pdf/{at(path)}", target, tool="files_compile", arguments=arguments, query=query, force=force
         )
-        _saved(target, size, as_json)
+        saved(target, size, as_json)
         return
     target = None if into is None else _target(into)
     if target is not None:
@@ -66,7 +67,7 @@ def compile_file(  # noqa: PLR0917 - typer calls it by name
         page = str(found["html"]).encode()
         with whole_file(target, force=force) as file:
             file.write(page)
-        _saved(target, len(page), as_json)
+        saved(target, len(page), as_json)
     elif as_json:
         terminal.out_json(found)
     else:
@@ -101,7 +102,7 @@ def view(  # noqa: PLR0917 - typer calls it by name
         query=query,
         force=force,
     )
-    _saved(target, size, as_json)
+    saved(target, size, as_json)
 
 
 COMMANDS = (("compile", compile_file), ("view", view))
@@ -122,15 +123,5 @@ def _target(into: Path) -> Path | None:
     """Where the bytes go, None for standard output. Raises `BadInput`."""
     if str(into) != "-":
         return into
-    if sys.stdout.isatty():
-        raise BadInput("bytes are not written to a terminal; name a file")
+    no_terminal()
     return None
-
-
-def _saved(target: Path | None, size: int, as_json: bool) -> None:
-    if target is None:
-        return
-    if as_json:
-        terminal.out_json({"file": str(target), "size": size})
-    else:
-        terminal.out(visible(f"{target}: {size:,} bytes"))
