@@ -92,6 +92,10 @@ def reading(one: Things) -> Iterator[Door]:
     asked = {"tool": "files_read", "arguments": {"path": "text.txt"}, "session_id": one["chat"]}
     yield _door("POST /api/check", "", "/api/check", json=asked)
     yield _door("POST /api/explain", "", "/api/explain", json=asked)
+    probe = {"face": "attachment", "access": "read", "paths": ["disk.txt", "text.txt"], "session_id": one["chat"]}
+    yield _door("POST /api/judge", "", "/api/judge", json=probe)
+    planned = {"calls": [_READS], "session_id": one["chat"]}
+    yield _door("POST /api/judge/plan", "", "/api/judge/plan", json=planned)
 
 
 def changing(one: Things) -> Iterator[Door]:
