@@ -147,6 +147,23 @@ def test_inline_attachment__clean(stage: Stage, state: State) -> None:
     assert "the key is nowhere" in words["content"][2]["text"]
 
 
+def test_an_attachment_meets_the_rules_as_the_one_who_attaches_it_would(stage: Stage) -> None:
+    for path in ("mine.txt", "theirs.txt", "shut.txt"):
+        put(stage, State.EMPTY, path)
+    context = {"working_directory": "work"}
+    for path, action in (("mine.txt", "ask"), ("theirs.txt", "ask"), ("shut.txt", "deny")):
+        rule = {"tool_pattern": "@read", "path_pattern": path, "action": action, "mandatory": path == "theirs.txt"}
+        stage.post("/api/approval/rules", {**rule, "priority": 1}, 201)
+    stage._steps.append(say("seen"))
+    session = stage.chat_of(MODEL, run_context=context)
+    assert stage.ask("GET", "/api/files/text/mine.txt", session=session).status_code == 403
+    assert attached(stage, "mine.txt", session=session).json()["state"] == "completed"
+    for path in ("theirs.txt", "shut.txt"):
+        sent = len(stage.models.bodies())
+        assert attached(stage, path, session=session).status_code == 403
+        assert len(stage.models.bodies()) == sent
+
+
 # a document as a page
 
 

@@ -11,6 +11,8 @@ from stanch.app.asking import Kin
 from stanch.app.item_rules import ItemRules
 from stanch.app.loading import open_engine
 from stanch.delivery.admit import observe_content_outside_model
+from stanch.policy.policies import PolicyRequest
+from stanch.values.context import RunContext
 from stanch.values.reason import Code
 from stanch.values.records import Actor
 from tests.delivery.stage import Stage
@@ -28,17 +30,29 @@ rules = [
   { tool = "*", action = "allow" },
 ]
 """
+ALLOWED, ASKED = '{ tool = "*", action = "allow" }', '{ tool = "@read", path = "mine", action = "ask" }'
+
+NARROW = RunContext(working_directory="work")
+"""WHY: where a session works it may read, whatever asks."""
+
+
+def _broken(_: PolicyRequest) -> None:
+    raise RuntimeError
 
 
 @pytest.fixture
 def rules(tmp_path: Path) -> Any:
     """Makes the rules of one call of a tool, for a session under this policy, or for two of one line."""
     (tmp_path / "stanch.toml").write_text(POLICY, "utf-8")
-    engine = open_engine(tmp_path / "stanch.toml")
+    engines = {True: open_engine(tmp_path / "stanch.toml")}
+    (tmp_path / "strict.toml").write_text(POLICY.replace(ALLOWED, ASKED), "utf-8")
+    engines[False] = open_engine(tmp_path / "strict.toml")
 
-    def made(tool: str | None = None, sessions: int = 1) -> tuple[ItemRules, str]:
-        line = [Kin(str(place), engine.session(), ()) for place in range(sessions)]
-        return ItemRules(lambda: line, engine.policy.workspace, tool), engine.policy.workspace
+    def made(tool: str | None = None, sessions: int = 1, **more: Any) -> tuple[ItemRules, str]:
+        engine = engines[more.pop("allowed", True)]
+        policy = (_broken,) if more.pop("broken", False) else ()
+        line = [Kin(str(place), engine.session(policy=policy, context=NARROW), ()) for place in range(sessions)]
+        return ItemRules(lambda: line, engine.policy.workspace, tool, **more), engine.policy.workspace
 
     return made
 
@@ -62,6 +76,17 @@ def test_what_a_person_said_yes_to_is_not_asked_for_each_item(rules: Any) -> Non
     assert found(f"{root}/closed/a").code is Code.RULE, "a yes lifts no deny"
     found.approve(["persisted_rules:rule!:default/ask @read on other"])
     assert found(f"{root}/asked/a").code is Code.CONTENT_ASKS
+
+
+@pytest.mark.parametrize("sessions", [1, 2])
+def test_what_a_person_attaches_is_held_by_no_ask_that_they_would_answer(rules: Any, sessions: int) -> None:
+    called, root = rules(sessions=sessions, allowed=False)
+    attached, _ = rules(sessions=sessions, allowed=False, attached=True)
+    assert (called(f"{root}/mine/a").code, attached(f"{root}/mine/a")) == (Code.CONTENT_ASKS, None)
+    assert attached(f"{root}/asked/a").code is Code.CONTENT_ASKS, "another one answers a mandated ask"
+    assert attached(f"{root}/closed/a").code is Code.RULE
+    silent, _ = rules(sessions=sessions, allowed=False, attached=True, broken=True)
+    assert silent(f"{root}/mine/a").code is Code.CONTENT_ASKS, "a layer without an answer has not agreed"
 
 
 def test_a_tool_is_judged_by_its_own_name_where_it_reads_items_by_path(rules: Any) -> None:

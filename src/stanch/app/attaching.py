@@ -1,7 +1,8 @@
 """Stored files that go to a model as they are: as a tool shows them, and as a person attaches them to their words.
 
 Settles that what a person attaches is held against the session's rules, its model's tier and what is known of the file,
-as if the model had asked for it. Does not settle what may be shown (`content.views`), nor what a turn does (`agents`).
+as if the model had asked for it, but that an ordinary ask is no refusal: the one who would answer is the one asking.
+Does not settle what may be shown (`content.views`), nor what a turn does (`agents`).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Attaching:
         made: list[Text | File] = []
         left = MOST_BYTES
         for path in dict.fromkeys(paths):
-            access = self._content.access(acting, by, session_id=session_id, tool=show_file.tool)
+            access = self._content.access(acting, by, session_id=session_id, tool=show_file.tool, attached=True)
             given = self._content.given(access, show_file, ShowFile(path=path))
             part = shown_part(given, tuple(tags_of(access.delivery.settled)))
             left -= len(part.data or "") if isinstance(part, File) else len(part.text)

@@ -96,6 +96,7 @@ class Content:
         *,
         session_id: str | None = None,
         tool: str | None = None,
+        attached: bool = False,
         declared: Declared | None = None,
         registry: Registry | None = None,
         taints: bool = False,
@@ -106,9 +107,10 @@ class Content:
     ) -> Access:
         """The access of one call. A model's needs its session, and has a registry of its own unless one is given.
 
-        `tool` is the operation's name for rules. `declared` is what a writer says of itself; a model says nothing of
-        itself that would be believed. `workbench` is what a model's call fills, whose gate then stands there. Raises
-        `BadFields`, and whatever the vault raises where its values cannot be had.
+        `tool` is the operation's name for rules, `attached` that a person gives the model what it has. `declared` is
+        what a writer says of itself; a model says nothing of itself that would be believed. `workbench` is what a
+        model's call fills, whose gate then stands there. Raises `BadFields`, and whatever the vault raises where its
+        values cannot be had.
         """
         gate: RegistryGate | None = None
         may_read: MayRead | None = None
@@ -122,7 +124,7 @@ class Content:
             gate = RegistryGate(registry or Registry(), self.secrets.projector, taints=taints, raw=raw)
             gate = gate if workbench is None else workbench.gate
             session = self._store.get_session(session_id)
-            may_read = self._may_read(session, tool)
+            may_read = self._may_read(session, tool, attached=attached)
             receipts = self._receipts.of_session(session_id, session.model, by)
             writing = Acting(gate, self.secrets.entries())
         elif declared is not None:
@@ -255,10 +257,11 @@ class Content:
             raise
         return self.leaving(access, result)
 
-    def _may_read(self, session: SessionRecord, tool: str | None) -> MayRead:
+    def _may_read(self, session: SessionRecord, tool: str | None, *, attached: bool) -> MayRead:
         """What the rules say of an item, and the tier of the session's model."""
         session_id = session.id
-        items = ItemRules(lambda: self._asking.lineage(session_id), self._live.policy.workspace, tool)
+        root = self._live.policy.workspace
+        items = ItemRules(lambda: self._asking.lineage(session_id), root, tool, attached=attached)
         if session.model is None:
             return Readable(items)
         tier, answers = self._sight.tiers().of(session.model), Answers(self._store.tier_answers(session_id))

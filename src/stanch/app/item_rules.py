@@ -27,11 +27,15 @@ class ItemRules:
     """Answers for the items of one call, each path asked about once.
 
     `approved` are the asks that the call's approval showed a person: what they said yes to once is not asked anew for
-    each item.
+    each item. Where a person has `attached` the items, an ask that is not mandated is no refusal: the one who would
+    answer it is the one asking.
     """
 
-    def __init__(self, line: Callable[[], Sequence[Kin]], root: str, tool: str | None) -> None:
+    def __init__(
+        self, line: Callable[[], Sequence[Kin]], root: str, tool: str | None, *, attached: bool = False
+    ) -> None:
         """`line` gives the session and its ancestors. It is called when the first item with a path comes."""
+        self._attached = attached
         own = tool is not None and tool in READING and tool.startswith("files_")
         self._line, self._root, self._tool = line, root, tool if own and tool is not None else _READ
         self._kin: Sequence[Kin] | None = None
@@ -62,7 +66,9 @@ class ItemRules:
         except BadCall:
             return Reason(Code.CONTENT_ASKS, LayerId.DELIVERY, subject=path)
         decision = strictest_decision(decisions)
-        if decision.effect is Effect.ALLOW:
+        if decision.effect is Effect.ALLOW or (
+            self._attached and decision.effect is Effect.ASK and not decision.mandated
+        ):
             return None
         asks = [ask for one in decisions for ask in asks_of(one.answers)]
         if decision.effect is Effect.ASK and covers(self.approved, asks):
