@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import stanch
-from stanch.app import foreign
 from stanch.policies import Effect, Hook, PolicyRequest, Reach, Rewrite, Says, combined
 from stanch.policy.policies import Settled, settlement
 from stanch.values.decision import Answer
@@ -88,7 +87,6 @@ def test_a_policy_that_sleeps_for_ever_costs_its_time_and_is_told_to_stop(
         assert said(write(opened(tmp_path).session(policy=policy))) == FAILED
         assert stopped.wait(10)
     assert told.is_set()
-    assert foreign.LAYER_SECONDS == 5.0
 
 
 def test_an_answer_in_another_layers_name_is_no_answer(tmp_path: Path) -> None:

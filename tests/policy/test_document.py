@@ -59,6 +59,9 @@ def _problems(text: str) -> list[tuple[int, str]]:
         (HEAD + "[tiers.t]\nlabel = 'T'\notherwise = { read = 'allow' }\n", 4, "'write' is missing"),
         (HEAD + "[organization]\nsource = 'x'\nmax_age_s = 0\n", 4, "above 0"),
         (HEAD + "on_layer_failure = 'allow'\n", 2, "'ask' or 'deny'"),
+        (HEAD + "layer_timeout_ms = 0\n", 2, "above 0"),
+        (HEAD + "layer_timeout_ms = 600001\n", 2, "600000"),
+        (HEAD + "layer_timeout_ms = 'soon'\n", 2, "a whole number"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_line(text: str, line: int, says: str) -> None:

@@ -11,7 +11,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from stanch.policy.layers import NO_OBJECTION, Failed, LayerAnswer, Rewrite
-from stanch.policy.policies import NOBODY, THREW, Asker, Policy, Said, Settled, line_of, read, request_of, seconds_of
+from stanch.policy.policies import (
+    NOBODY,
+    SECONDS,
+    THREW,
+    Asker,
+    Policy,
+    Said,
+    Settled,
+    line_of,
+    read,
+    request_of,
+    seconds_of,
+)
 from stanch.values.call import JudgedCall, Signal
 from stanch.values.decision import Answer, Effect
 from stanch.values.reason import Code, LayerId
@@ -33,7 +45,8 @@ _CANCELLED = Failed("nobody waited for it any more", Cause.TIMED_OUT)
 class PolicyLayer:
     """One policy as a layer: the session's own, an ancestor's, or a hook.
 
-    `who` is whose call it is asked about. `fits` says of which tools it is asked; None: of all.
+    `who` is whose call it is asked about. `fits` says of which tools it is asked; None: of all. `usual` is how long it
+    is waited for where it does not say itself, in seconds.
     """
 
     immediate = False
@@ -45,8 +58,9 @@ class PolicyLayer:
         who: Asker = NOBODY,
         *,
         fits: Callable[[str], bool] | None = None,
+        usual: float = SECONDS,
     ) -> None:
-        self.id, self.policy, self.who, self._fits = layer, policy, who, fits
+        self.id, self.policy, self.who, self._fits, self._usual = layer, policy, who, fits, usual
 
     @property
     def authority(self) -> Policy:
@@ -56,7 +70,7 @@ class PolicyLayer:
     @property
     def seconds(self) -> float:
         """How long the layer is waited for."""
-        return seconds_of(self.policy) + MARGIN
+        return seconds_of(self.policy, self._usual) + MARGIN
 
     def concerns(self, tool: str) -> bool:
         """True where it is asked about calls of this tool; whoever asks it all the same hears no objection."""

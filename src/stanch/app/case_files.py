@@ -30,8 +30,8 @@ from stanch.values.reason import Code, LayerId
 
 POLICY_KEYS = ("policy", "rules", "groups")
 TABLE_KEYS = (
-    "tools", "sessions", "organization", "on_layer_failure", "workspace", "approvals", "models", "tiers", "skills",
-    "narrowing", "caller_policy", "hooks",
+    "tools", "sessions", "organization", "on_layer_failure", "layer_timeout_ms", "workspace", "approvals", "models",
+    "tiers", "skills", "narrowing", "caller_policy", "hooks",
 )  # fmt: skip
 SESSION_KEYS = (
     "context", "agent", "source", "group", "cwd", "model", "also", "answers", "layers", "bypass", "store", "active",

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from stanch.app.foreign import LAYER_SECONDS, ask_within
+from stanch.app.foreign import ask_within
 from stanch.policy.layers import Failed, Layer
+from stanch.policy.policies import SECONDS
 from stanch.policy.walk import Record, Reply, Restamp, Standing, walk
 from stanch.values.call import JudgedCall, ToolCall
 from stanch.values.decision import Effect
@@ -26,8 +27,13 @@ def drive(
     on_failure: Effect = Effect.ASK,
     restamp: Callable[[ToolCall], JudgedCall] = refusing,
     record: Record | None = None,
+    *,
+    seconds: float = SECONDS,
 ) -> tuple[JudgedCall, Standing]:
-    """Drives the one walk to its end: asks what it wants asked, stamps what it wants stamped."""
+    """Drives the one walk to its end: asks what it wants asked, stamps what it wants stamped.
+
+    A layer that is somebody else's, and does not say itself how long it takes, is waited for so many `seconds`.
+    """
     run = walk(call, layers, on_failure, record)
     request = next(run)
     while not isinstance(request, tuple) or isinstance(request, Restamp):
@@ -39,6 +45,6 @@ def drive(
             except BadCall:
                 reply = Failed("it rewrote the arguments into something that cannot be read")
         else:
-            reply = ask_within(request, call, LAYER_SECONDS)
+            reply = ask_within(request, call, seconds)
         request = run.send(reply)
     return call, request

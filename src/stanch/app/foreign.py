@@ -16,8 +16,6 @@ from stanch.policy.layers import NO_OBJECTION, Failed, Layer, LayerAnswer
 from stanch.policy.walk import THREW
 from stanch.values.call import JudgedCall
 
-LAYER_SECONDS = 5.0
-
 
 def ask_within(layer: Layer, call: JudgedCall, seconds: float) -> LayerAnswer:
     """The layer's answer; none where it raises anything, or takes longer than so many seconds.

@@ -66,20 +66,22 @@ def layers_of(policy: PolicyFile, who: Who, further: Further, patterns: Patterns
     if further.skills:
         yield from _skills(policy, who, further.skills)
     yield from _narrowing(policy, who, further, patterns)
+    usual = policy.layer_seconds
     asker = Asker(who.agent, None if who.source is None else who.source.value, further.session)
     for one in further.policies:
-        yield PolicyLayer(LayerId.CALLER_POLICY, one, asker)
+        yield PolicyLayer(LayerId.CALLER_POLICY, one, asker, usual=usual)
     for one in further.inherited:
-        yield PolicyLayer(LayerId.INHERITED_CONSTRAINT, one, asker)
+        yield PolicyLayer(LayerId.INHERITED_CONSTRAINT, one, asker, usual=usual)
     for hook in further.hooks:
-        yield PolicyLayer(LayerId.HOOKS, hook.policy, asker, fits=hook.fits)
+        yield PolicyLayer(LayerId.HOOKS, hook.policy, asker, fits=hook.fits, usual=usual)
     if further.below is not None:
         return
     tables = policy.tables
     if tables.caller_policy is not None:
-        yield PolicyLayer(LayerId.CALLER_POLICY, ProgramPolicy(tables.caller_policy, policy.workspace), asker)
+        yield PolicyLayer(LayerId.CALLER_POLICY, ProgramPolicy(tables.caller_policy, policy.workspace, usual), asker)
     for filed in tables.hooks:
-        yield PolicyLayer(LayerId.HOOKS, ProgramPolicy(filed.program, policy.workspace), asker, fits=filed.fits)
+        program = ProgramPolicy(filed.program, policy.workspace, usual)
+        yield PolicyLayer(LayerId.HOOKS, program, asker, fits=filed.fits)
 
 
 def _skills(policy: PolicyFile, who: Who, names: Sequence[str]) -> Iterator[Layer]:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from stanch.app.judging import SECONDS, Judge
+from stanch.app.judging import Judge
 from stanch.explain.verdicts import verdict_words
 from stanch.judge.notices import Consumer, goes_on
 from stanch.runtime.builtin.asked import CannotDo, opened_file, refused, trouble
@@ -39,14 +39,17 @@ class Left(NamedTuple):
 
 
 def taken(
-    judge: Judge, consumer: Consumer, stamps: Sequence[Stamp], *, most: int, seconds: float = SECONDS
+    judge: Judge, consumer: Consumer, stamps: Sequence[Stamp], *, most: int, seconds: float | None = None
 ) -> list[Taken | Left]:
     """Each of the files, or why it is left, in order. They are judged at the same time, in so many seconds at most.
+
+    Left out, these are as many as the judge has for any judgment.
 
     `most` is how many characters of each are taken.
     """
     asked = [stamp for stamp in stamps if stamp.refusal is None]
-    verdicts = judge.batch((consumer.probe(one.path) for one in asked), deadline_at=(time.time() + seconds) * 1000)
+    deadline = None if seconds is None else (time.time() + seconds) * 1000
+    verdicts = judge.batch((consumer.probe(one.path) for one in asked), deadline_at=deadline)
     found = dict(zip((one.path for one in asked), verdicts, strict=True))
     made: list[Taken | Left] = []
     for stamp in stamps:

@@ -23,8 +23,6 @@ from stanch.values.fault import BadCall
 from stanch.values.reason import Code, LayerId, Reason
 from stanch.values.verdict import Cause, Face, State, Verdict
 
-SECONDS = 5.0
-"""How long a judgment may take that brings no deadline along."""
 WORKERS = Workers(name="stanch-judge")
 _STRICTEST = {State.NO_OBJECTION: 0, State.UNANSWERABLE: 1, State.ASK: 2, State.MANDATED_ASK: 2, State.DENY: 3}
 
@@ -34,7 +32,7 @@ class Judge:
 
     `sessions` are the engine's, the session's own first; those that one stands below judge along. `facts` are read anew
     for each judgment. `signal` ends with the run: then whatever is not answered yet is unanswerable. `seconds` is how
-    long a judgment may take without a deadline.
+    long a judgment may take without a deadline; left out, as long as the policy has any layer waited for.
     """
 
     def __init__(
@@ -44,10 +42,11 @@ class Judge:
         facts: Callable[[], Facts] | None = None,
         signal: Signal | None = None,
         workers: Workers = WORKERS,
-        seconds: float = SECONDS,
+        seconds: float | None = None,
     ) -> None:
         self._facts, self._signal = facts, signal
-        self._workers, self._seconds = workers, seconds
+        self._workers = workers
+        self._seconds = sessions[0].patience if seconds is None else seconds
         self._benches = [_Bench(one) for session in sessions for one in session.line]
 
     def __call__(

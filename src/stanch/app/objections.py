@@ -89,7 +89,7 @@ def _said(session: Session, call: JudgedCall, decision: Decision) -> Iterator[tu
     heard = {one.layer for one in decision.trace if one.asked} | {LayerId.HOOKS}
     unheard = [layer for layer in session.layers if not layer.immediate and layer.id not in heard]
     if unheard:
-        _, standing = drive(call._replace(manner=Manner(Reach.NONE)), unheard, Effect.DENY)
+        _, standing = drive(call._replace(manner=Manner(Reach.NONE)), unheard, Effect.DENY, seconds=session.patience)
         yield from ((answer, at) for at, answer in enumerate(standing) if answer is not None)
 
 

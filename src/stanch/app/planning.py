@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from stanch.app.asking import Kin, where
-from stanch.app.judging import SECONDS, WORKERS
+from stanch.app.judging import WORKERS
 from stanch.app.judgments import Judgments
 from stanch.app.session import Session
 from stanch.app.workers import Workers
@@ -93,10 +93,11 @@ def planned(
 ) -> list[Planned]:
     """What would come of each call for a session and its ancestors, the session's own first; of several, the strictest.
 
-    All calls are judged as things are now, at the same time, and have one deadline, in milliseconds of the epoch.
+    All calls are judged as things are now, at the same time, and have one deadline, in milliseconds of the epoch;
+    without one, as long as the policy has any layer waited for.
     """
     lineage = [Kin(kin.session_id, one, kin.bypasses) for kin in lineage for one in kin.session.line]
-    left = SECONDS if deadline_at is None else deadline_at / 1000 - time.time()
+    left = lineage[0].session.patience if deadline_at is None else deadline_at / 1000 - time.time()
     wrote: set[str] = set()
     begun: list[list[_Sitting] | str] = []
     for kin in lineage:

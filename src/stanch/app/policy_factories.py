@@ -23,7 +23,6 @@ from stanch.policy.policies import (
     Said,
     Says,
     Settled,
-    seconds_of,
     settlement,
 )
 from stanch.values.call import EffectClass, Reach
@@ -84,7 +83,7 @@ class inherited_hook:  # noqa: N801 - it is called, and reads as a function
 
     def __init__(self, hook: Hook | Policy) -> None:
         self._hook = hook if isinstance(hook, Hook) else Hook(hook)
-        self.seconds = seconds_of(self._hook.policy)
+        self.seconds = getattr(self._hook.policy, "seconds", None)
 
     def __call__(self, request: PolicyRequest) -> Said | Awaitable[Said]:
         """What the hook says."""

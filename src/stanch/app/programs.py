@@ -14,7 +14,7 @@ from typing import Any
 from stanch.host.program import End, run_program
 from stanch.policy.layer_tables import Program
 from stanch.policy.layers import Failed, Rewrite
-from stanch.policy.policies import PolicyRequest, Said, Says
+from stanch.policy.policies import SECONDS, PolicyRequest, Said, Says
 from stanch.values.decision import Effect
 from stanch.values.verdict import Cause
 
@@ -33,10 +33,13 @@ _UNTELLABLE = Failed("its program cannot be told of these arguments")
 
 
 class ProgramPolicy:
-    """A program as a policy. It is started anew for each call, in `directory`."""
+    """A program as a policy. It is started anew for each call, in `directory`.
 
-    def __init__(self, program: Program, directory: str) -> None:
-        self.seconds = program.seconds
+    It is waited for `usual` seconds where it does not say otherwise.
+    """
+
+    def __init__(self, program: Program, directory: str, usual: float = SECONDS) -> None:
+        self.seconds = usual if program.seconds is None else program.seconds
         self._command, self._directory = program.command, directory
 
     def __call__(self, request: PolicyRequest) -> Said:

@@ -173,7 +173,7 @@ class Session:
         tracing = Tracing() if trace else None
         layers = self.layers if made and hooks else self._probed
         restamp = refusing if above or not made else judged
-        call, standing = drive(judged(asked), layers, self._on_failure, restamp, tracing)
+        call, standing = drive(judged(asked), layers, self._on_failure, restamp, tracing, seconds=self.patience)
         held = (*self.bypasses, *bypasses) if bypasses else self.bypasses
         now = time.time() if held else 0.0
         answers = relax(call, standing, self.context, held, now)
@@ -264,7 +264,7 @@ class Session:
     def judging(self, call: JudgedCall, bypasses: Sequence[Bypass] = ()) -> Decision:
         """What the session's own layers say of a call that is stamped already; no program and no policy is asked."""
         layers = [layer for layer in self.layers if layer.immediate]
-        _, standing = drive(call, layers, self._on_failure)
+        _, standing = drive(call, layers, self._on_failure, seconds=self.patience)
         held = (*self.bypasses, *bypasses)
         return decide(call, relax(call, standing, self.context, held, time.time()), self._version)
 
@@ -278,6 +278,7 @@ class Session:
         self.layers = layers
         self._version = policy.version
         self._on_failure = policy.on_layer_failure
+        self.patience = policy.layer_seconds
         # WHY last: another thread that finds the policy to be the newest must not judge by the layers of an older one.
         self._policy = policy
 

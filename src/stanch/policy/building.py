@@ -24,6 +24,7 @@ from stanch.policy.layer_tables import tables_of
 from stanch.policy.memory_table import consolidation_of
 from stanch.policy.organization_source import organization_of
 from stanch.policy.places import Places, rule_lines
+from stanch.policy.policies import SECONDS
 from stanch.policy.providers import agents_of, providers_of
 from stanch.policy.routing import proxying_of, working_problems
 from stanch.policy.rule import ACTIONS, CLASSES, DEFAULT_GROUP, DEFAULT_PRIORITY, Group, Rule, no_class
@@ -91,6 +92,7 @@ class _Builder:
             self.problem(where, message)
         problems = sorted(self.problems, key=lambda p: p.line)
         wrong = {p.scope: f"{self.document.file}:{p.line}" for p in reversed(problems) if not p.warning}
+        wrong_patience = ("layer_timeout_ms",) in self.bad
         return Policy(
             file=self.document.file,
             version=hashlib.sha256(self.document.text.encode()).hexdigest()[:12],
@@ -107,6 +109,7 @@ class _Builder:
             expires_after=self.below("approvals", "expires_after") if ("approvals",) not in self.bad else {},
             webhook=webhook,
             tables=tables,
+            layer_seconds=SECONDS if wrong_patience else values.get("layer_timeout_ms", SECONDS * 1000) / 1000,
             on_layer_failure=ACTIONS.get(str(values.get("on_layer_failure", "ask")), Effect.ASK),
             agents=MappingProxyType(agents_of(runtime[0], self.bad)),
             providers=MappingProxyType(providers_of(runtime[1], self.bad)),

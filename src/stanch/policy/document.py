@@ -16,6 +16,7 @@ from stanch.policy.declared import Tool
 from stanch.policy.layer_tables import NO_TABLES, LayerTables
 from stanch.policy.meant import toml_hint
 from stanch.policy.memory_table import Consolidation
+from stanch.policy.policies import SECONDS
 from stanch.policy.providers import Agent, Provider
 from stanch.policy.routing import Proxying
 from stanch.policy.rule import Group
@@ -86,6 +87,7 @@ class Policy:
     broken_tiers: str | None = None
     organization: Organization | None = None
     on_layer_failure: Effect = Effect.ASK
+    layer_seconds: float = SECONDS
     expires_after: Mapping[str, int] = field(default_factory=dict)
     webhook: Webhook | None = None
     tables: LayerTables = NO_TABLES

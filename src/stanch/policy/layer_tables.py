@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any
 
 from stanch.paths.pattern import BadPattern, PathPattern, glob
-from stanch.policy.policies import SECONDS
 from stanch.policy.rows import NARROWING, SKILL
 from stanch.policy.rule import ACTIONS, CLASSES, Rule, no_class
 from stanch.policy.shell.matching import command_pattern
@@ -41,10 +40,10 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that is asked about calls: its words, and how long it is waited for, in seconds."""
+    """A program that is asked about calls: its words, and how long it is waited for, in seconds; None as any layer."""
 
     command: tuple[str, ...]
-    seconds: float = SECONDS
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +141,7 @@ def row_problems(row: Mapping[str, Any], patterns: Patterns) -> Iterable[tuple[s
 
 
 def _program(row: Mapping[str, Any]) -> Program:
-    return Program(tuple(row["command"]), row["timeout_ms"] / 1000 if "timeout_ms" in row else SECONDS)
+    return Program(tuple(row["command"]), row["timeout_ms"] / 1000 if "timeout_ms" in row else None)
 
 
 @dataclass(frozen=True, slots=True)

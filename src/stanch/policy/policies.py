@@ -160,10 +160,12 @@ def line_of(message: str) -> str:
     return said if len(said) <= LONGEST_WORDS else said[: LONGEST_WORDS - 1] + "…"
 
 
-def seconds_of(policy: object) -> float:
+def seconds_of(policy: object, usual: float = SECONDS) -> float:
     """How long the policy is waited for: what its attribute `seconds` says, else what is usual."""
+    if isinstance(policy, _Combined):
+        return sum(seconds_of(one, usual) for one in policy.policies) or usual
     said = getattr(policy, "seconds", None)
-    return float(said) if isinstance(said, int | float) and not isinstance(said, bool) and said > 0 else SECONDS
+    return float(said) if isinstance(said, int | float) and not isinstance(said, bool) and said > 0 else usual
 
 
 def combined(*policies: Policy) -> Policy:
@@ -178,20 +180,24 @@ def combined(*policies: Policy) -> Policy:
 class _Combined:
     """Several policies as one."""
 
-    __slots__ = ("_policies", "seconds")
+    __slots__ = ("policies",)
 
     def __init__(self, policies: tuple[Policy, ...]) -> None:
-        self._policies = policies
-        self.seconds = sum(seconds_of(policy) for policy in policies) or SECONDS
+        self.policies = policies
+
+    @property
+    def seconds(self) -> float:
+        """How long they are waited for together, each for what is usual where it does not say."""
+        return seconds_of(self)
 
     @property
     def authority(self) -> Policy | None:
         """Who is asked first, for whoever tells one that hangs from others."""
-        return self._policies[0] if self._policies else None
+        return self.policies[0] if self.policies else None
 
     def __call__(self, request: PolicyRequest) -> Said | Awaitable[Said]:
         heard: list[Said] = []
-        for at, policy in enumerate(self._policies):
+        for at, policy in enumerate(self.policies):
             try:
                 said = policy(request)
             except (Exception, SystemExit, KeyboardInterrupt):
@@ -211,10 +217,10 @@ class _Combined:
             except (Exception, SystemExit, KeyboardInterrupt):
                 heard.append(THREW)
             at += 1
-            if at >= len(self._policies):
+            if at >= len(self.policies):
                 return strictest(heard)
             try:
-                waits = self._policies[at](request)
+                waits = self.policies[at](request)
             except (Exception, SystemExit, KeyboardInterrupt):
                 waits = THREW
 

@@ -16,6 +16,7 @@ from stanch.policy.layer_shapes import (
     LAYER_TABLES,
     CallerPolicyShape,
     HookShape,
+    Milliseconds,
     NarrowingShape,
     SkillRowShape,
     SkillShape,
@@ -136,6 +137,7 @@ class PolicyShape(TypedDict):
     workspace: NotRequired[Text]
     approvals: NotRequired[ApprovalsShape]
     on_layer_failure: NotRequired[Literal["ask", "deny"]]
+    layer_timeout_ms: NotRequired[Milliseconds]
     groups: NotRequired[list[GroupShape]]
     sessions: NotRequired[SessionsShape]
     models: NotRequired[ModelsShape]

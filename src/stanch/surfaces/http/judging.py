@@ -37,7 +37,9 @@ LONGEST_WAIT = 60.0
 """How long one request waits at most, in seconds: a deadline further away counts as this one."""
 Lines = Annotated[int, Field(ge=0, lt=1 << 31)]
 FilePath = Annotated[str, Field(min_length=1, max_length=65_536)]
-Deadline = Annotated[int, Field(ge=0, description="In milliseconds of the epoch; left out: 5 seconds from now.")]
+Deadline = Annotated[
+    int, Field(ge=0, description="In milliseconds of the epoch; left out: as long as the policy says, or 5 seconds.")
+]
 
 
 class JudgeBody(AboutBody):
