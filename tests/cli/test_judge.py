@@ -163,13 +163,26 @@ def test_the_library_says_the_same(stanch: Stanch, project: Path, access: str) -
 
 
 def test_rest_says_what_the_command_line_says(stanch: Stanch, project: Path, tmp_path: Path) -> None:
+    policy = (project / "stanch.toml").read_text("utf-8")
+    skill = '[[skills]]\nid = "quiet"\n[[skills.rules]]\ntool = "*"\npath = "docs"\n'
+    (project / "stanch.toml").write_text(f"{policy}\n{skill}", "utf-8")
     store = new_store(tmp_path / "judge.db")
     token = store.create_token(name="t", principal=PERSON, by=BY).secret
     service = Service.open(store=store, policy=project / "stanch.toml", workspace=None)
     client = TestClient(application(service), headers={"Authorization": f"Bearer {token}"})
     for access in ("read", "write"):
-        said = client.post("/api/judge", json={"face": "attachment", "access": access, "paths": list(PATHS)}).json()
-        wanted = stanch("judge", "--face", "attachment", f"--{access}", "--json", *PATHS).json
-        assert said == wanted
+        about = {"face": "attachment", "access": access, "paths": list(PATHS)}
+        words = ("judge", "--face", "attachment", f"--{access}", "--json", *PATHS)
+        said = client.post("/api/judge", json=about).json()
+        assert said == stanch(*words).json
+        under = client.post("/api/judge", json={**about, "skills": ["quiet"]}).json()
+        assert under == stanch(*words, "--skill", "quiet").json
+        assert [one.get("layer") == "skill_rows" for one in (said[0], under[0])] == [False, True]
+    plan = {"calls": [{"tool": "read_file", "arguments": {"path": "docs/a"}}]}
+    for skills, outcome in (([], "passes"), (["quiet"], "refused")):
+        (one,) = client.post("/api/judge/plan", json={**plan, "skills": skills}).json()
+        assert one["outcome"] == outcome
+    assert client.post("/api/judge/plan", json={**plan, "skills": ["nobody"]}).status_code == 422
+    assert stanch(*READ, "--skill", "nobody", "docs/a").code == 2
     service.close()
     store.close()

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from stanch.app.loading import open_engine
 from stanch.explain.verdicts import verdict_json
 from stanch.policy.layers import MANDATING
+from stanch.values.call import JudgedCall
 from stanch.values.decision import Effect
 from stanch.values.reason import Code, LayerId
 from stanch.values.verdict import Cause, Face, State
-from tests.judge.worlds import ALL_READS, HELD, READ, WRITE, judge, probe, saying, session, throwing
+from tests.judge.worlds import ALL_READS, HELD, READ, WRITE, judge, policy, probe, saying, session, throwing
 
 ASKED = [
     LayerId.SKILL_ROWS, LayerId.NARROWING, LayerId.TIER, LayerId.CALLER_POLICY, LayerId.INHERITED_CONSTRAINT,
@@ -151,3 +153,13 @@ def test_a_session_is_judged_with_those_it_stands_below(tmp_path: Path, face: Fa
     child = engine.session(group="default", under=engine.session(group="closed"))
     assert Judge([child])(probe(face, "s/k")).state is State.DENY
     assert Judge([child])(probe(face, "a.txt")).state is State.NO_OBJECTION
+
+
+def test_explaining_a_call_leaves_no_audit_line(tmp_path: Path) -> None:
+    lines: list[JudgedCall] = []
+    policy(tmp_path)
+    session = open_engine(tmp_path / "stanch.toml", audit=lambda call, _: lines.append(call)).session()
+    session.check("read_file", {"path": "a.txt"}, hooks=False)
+    assert lines == []
+    session.check("read_file", {"path": "a.txt"})
+    assert len(lines) == 1

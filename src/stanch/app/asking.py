@@ -39,6 +39,7 @@ class Described(NamedTuple):
     model: str | None = None
     cwd: str | None = None
     context: RunContext | _Unset | None = UNSET
+    skills: tuple[str, ...] = ()
 
 
 class Answered(NamedTuple):
@@ -85,6 +86,7 @@ class Asking:
                 model=session.model,
                 cwd=cwd,
                 hooks=self._policies.hooks,
+                skills=session.skills,
             )
         except (BadContext, BadGrant) as why:
             raise BadFields(("context", str(why))) from None

@@ -114,16 +114,16 @@ class Session:
         `cwd` is where this one call's relative paths start, for an agent that has moved since the session began; what
         the session was granted does not move along. Raises `BadCall` where the call cannot be read at all. Tracing
         never changes the answer. The call that was judged, which a policy or a hook may have given other arguments, is
-        the decision's `call`. Without `hooks` none is asked, policies are told that nobody can be asked, and nothing
-        counts as written: for whoever only explains an answer.
+        the decision's `call`. Without `hooks` none is asked, policies are told that nobody can be asked, nothing
+        counts as written, and no audit line is left: for whoever only explains an answer.
         """
         decision = self._decided(ToolCall(tool, arguments, call_id), cwd, bypasses, trace=trace, made=True, hooks=hooks)
         if self._judging:
             decision = self._strictest(decision, cwd, bypasses, trace=trace, made=True, hooks=hooks)
         if hooks:
             self.written.take(decision)
-        if self.engine.audit is not None:
-            self.engine.audit(decision.call, decision)
+            if self.engine.audit is not None:
+                self.engine.audit(decision.call, decision)
         return decision
 
     def probe(

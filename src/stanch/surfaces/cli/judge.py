@@ -70,6 +70,7 @@ def judge(  # noqa: PLR0917 - typer calls it by name
     model: question.ModelOption = None,
     cwd: question.CwdOption = None,
     context: question.ContextOption = None,
+    skill: question.SkillOption = None,
     face: FaceOption = None,
     read: ReadOption = False,
     write: WriteOption = False,
@@ -81,7 +82,7 @@ def judge(  # noqa: PLR0917 - typer calls it by name
 
     Exit code: 0 nobody objects, 10 an ask or a question that nobody can answer, 11 a deny, 2 for a bad call.
     """
-    about = Question(policy, group, agent, source, model, cwd, context)
+    about = Question(policy, group, agent, source, model, cwd, context, skills=tuple(skill or ()))
     if plan is not None:
         if paths or face is not None or read or write:
             raise BadInput("--plan takes neither paths nor --face, --read and --write")

@@ -273,6 +273,7 @@ class AboutBody(Body):
     context: RunContextBody | None = Field(
         default=None, description="Left out: the policy's default for the agent, else for the source. null: none."
     )
+    skills: list[Name] = Field(default=[], description="The skills of the policy that are active.")
 
 
 class CheckBody(AboutBody):

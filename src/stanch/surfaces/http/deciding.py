@@ -31,7 +31,7 @@ from stanch.values.decision import Effect
 from stanch.values.fault import BadCall
 from stanch.values.identity import Source
 
-OF_A_SESSION = ("agent", "source", "group", "model", "context")
+OF_A_SESSION = ("agent", "source", "group", "model", "context", "skills")
 
 
 class AskingRoute(GuardedRoute):
@@ -109,6 +109,7 @@ def session_in(body: AboutBody) -> str | Described:
         model=body.model,
         cwd=body.cwd,
         context=context_in(body.context) if "context" in given else UNSET,
+        skills=tuple(body.skills),
     )
 
 
