@@ -83,6 +83,25 @@ def test_a_file_that_is_gone_and_one_that_became_a_link(tmp_path: Path) -> None:
         assert len(notices(world, session)) == 1
 
 
+def test_many_that_may_not_be_told_keep_no_other_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changed_files, "MOST_JUDGED", 2)
+    names = ["one.txt", "two.txt", "three.txt", "notes.txt"]
+    reads = [Reply((ToolUse("read_file", {"path": name}, name),)) for name in names]
+    with World(tmp_path, [*reads, *(say(str(at)) for at in range(5))]) as world:
+        for name in names:
+            (world.workspace / name).write_text("first\n")
+        session = world.session()
+        world.ask("read them", session)
+        rows = [{"tool": "read_file", "path": name, "action": "deny"} for name in names[:-1]]
+        world.service.sessions.narrow(session, add=rows, by=PERSON)
+        for name in names:
+            (world.workspace / name).write_text("second\n")
+        for at in range(3):
+            world.ask(f"and now {at}?", session)
+        (told,) = notices(world, session)
+        assert words(told) == f"{HEAD}\n- notes.txt"
+
+
 def test_what_the_session_writes_itself_is_no_news_to_it(tmp_path: Path) -> None:
     rules = RULES + "\n".join(
         f'[[groups.rules]]\ntool = "{tool}"\naction = "allow"' for tool in ("@write", "execute_cmd")

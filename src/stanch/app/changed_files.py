@@ -117,11 +117,15 @@ class ChangedFiles:
         judge = self._judges.of(session_id)
         deadline = (time.time() + self._seconds) * 1000
         verdicts = judge.batch((Consumer.CHANGED_FILE.probe(path) for path in news), deadline_at=deadline)
-        told = [
-            path for path, verdict in zip(news, verdicts, strict=True) if goes_on(Consumer.CHANGED_FILE, verdict)
-        ]  # fmt: skip
-        for path in told:
-            self._put(known, path, news[path])
+        before = dict(files)
+        told = []
+        for path, verdict in zip(news, verdicts, strict=True):
+            if goes_on(Consumer.CHANGED_FILE, verdict):
+                told.append(path)
+                self._put(known, path, news[path])
+            else:
+                # WHY it is put at all: it comes last from now on, so that many of them keep no other one back.
+                self._put(known, path, before[path])
         here = self._asking.lineage(session_id)[0].session.context.effective_working_dir()
         if not told:
             return None
