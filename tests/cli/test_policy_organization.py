@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Stanch, call
-from tests.organization.served import RULES, says, served, whole
+from tests.organization.served import RULES, Server, says, served, whole
 
 HEAD = "version = 1\n[[groups]]\nid = 'default'\nrules = [{ tool = '@write', action = 'allow' }]\n"
 
@@ -91,3 +92,16 @@ def test_no_organization_is_a_mistake_of_whoever_asks(stanch: Stanch, folder: Pa
     ended = stanch("policy", "organization")
     assert ended.code == 2
     assert "names no organization that can be used" in ended.err
+
+
+def test_a_deadline_bounds_the_fetching_too(stanch: Stanch, folder: Path) -> None:
+    waited: list[bool] = []
+
+    def hangs(server: Server, _: bytes) -> Iterable[bytes]:
+        waited.append(server.ended.wait(60))
+        yield b""
+
+    with served(hangs) as server:
+        _policy(folder, server.url)
+        ended = stanch("judge", "--face", "memory", "--write", "--deadline-ms", "200", "--json", "a.txt")
+        assert (ended.code, ended.json[0]["cause"], waited) == (10, "org_unavailable", [])

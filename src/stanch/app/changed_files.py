@@ -117,7 +117,7 @@ class ChangedFiles:
         judge = self._judges.of(session_id)
         deadline = (time.time() + self._seconds) * 1000
         verdicts = judge.batch((Consumer.CHANGED_FILE.probe(path) for path in news), deadline_at=deadline)
-        before = dict(files)
+        known_as = dict(files)
         told = []
         for path, verdict in zip(news, verdicts, strict=True):
             if goes_on(Consumer.CHANGED_FILE, verdict):
@@ -125,7 +125,7 @@ class ChangedFiles:
                 self._put(known, path, news[path])
             else:
                 # WHY it is put at all: it comes last from now on, so that many of them keep no other one back.
-                self._put(known, path, before[path])
+                self._put(known, path, known_as[path])
         here = self._asking.lineage(session_id)[0].session.context.effective_working_dir()
         if not told:
             return None

@@ -106,7 +106,7 @@ def _judge_files(
 
     word, read = asks
     probes = [Probe(Face.READ if read else Face.WRITE, word, path) for path in paths]
-    session, _ = question.session_for(about)
+    session, _ = question.session_for(about, _patience(deadline_ms))
     verdicts = Judge([session]).batch(probes, deadline_at=_deadline(deadline_ms))
     if as_json:
         terminal.out_json([verdict_json(one) for one in verdicts])
@@ -120,6 +120,11 @@ def _judge_files(
 def _deadline(milliseconds: int | None) -> float | None:
     """The moment so many milliseconds from now. WHY from now: reading the policy takes up nobody's time to answer."""
     return None if milliseconds is None else time.time() * 1000 + min(milliseconds, MOST_DEADLINE_MS)
+
+
+def _patience(milliseconds: int | None) -> float | None:
+    """How long the rules of an organization are waited for besides, in seconds; None for as long as usual."""
+    return None if milliseconds is None else min(milliseconds, MOST_DEADLINE_MS) / 1000
 
 
 def _line(path: str, verdict: Verdict) -> str:
@@ -139,7 +144,7 @@ def _judge_plan(about: Question, file: str, deadline_ms: int | None, *, as_json:
     from stanch.surfaces.planned import plan_of, planned_json, worst
 
     calls = plan_of(_plan(file))
-    session, _ = question.session_for(about)
+    session, _ = question.session_for(about, _patience(deadline_ms))
     found = planned([Kin("", session, ())], calls, deadline_at=_deadline(deadline_ms))
     if as_json:
         terminal.out_json(planned_json(found))

@@ -144,15 +144,18 @@ def answer(question: Question, *, hooks: bool = True) -> Answered:
         raise BadCall("--args is nested too deeply") from None
 
 
-def session_for(question: Question) -> tuple[Session, Path | None]:
-    """The session that the options describe, and the policy file that speaks, if one does. Raises a `Fault`."""
+def session_for(question: Question, patience: float | None = None) -> tuple[Session, Path | None]:
+    """The session that the options describe, and the policy file that speaks, if one does. Raises a `Fault`.
+
+    An organization's rules are waited for no longer than `patience`, in seconds.
+    """
     from stanch.app.engine import UNSET
     from stanch.paths.grants import BadGrant
 
     for name in ("group", "agent", "model", "cwd"):
         if getattr(question, name) == "":
             raise BadCall(f"--{name} is empty")
-    engine, file = _engine(question.policy)
+    engine, file = _engine(question.policy, patience)
     try:
         made = engine.session(
             context=UNSET if question.context is None else _context(question.context),
@@ -188,14 +191,15 @@ def note_problems(engine: Bound) -> None:
         terminal.note(f"and {further} more; stanch policy check lists them all")
 
 
-def _engine(policy: Path | None) -> tuple[Engine, Path | None]:
+def _engine(policy: Path | None, patience: float | None = None) -> tuple[Engine, Path | None]:
     """The engine for the policy that is named, else for the nearest; with its file, None for the built-in rules."""
     from stanch.app.loading import open_engine
     from stanch.app.organization_fetching import FIRST_SECONDS
 
     file = finding.nearest_policy() if policy is None else policy
+    longest = FIRST_SECONDS if patience is None else min(FIRST_SECONDS, patience)
     try:
-        return open_engine(file, patience=FIRST_SECONDS), file
+        return open_engine(file, patience=longest), file
     except FileNotFoundError:
         raise BadInput("the current directory is gone; change to one that exists") from None
 
