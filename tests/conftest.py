@@ -5,12 +5,15 @@ No test asserts a time, so a slow machine never fails a drawn example; what fail
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import typer.testing
+import uvicorn.server
 from hypothesis import HealthCheck, settings
 
 # What these assert is explained only if pytest hears of them before anybody imports them; they are no test files.
@@ -25,6 +28,23 @@ from tests.canary import CANARY, Canary, watching  # noqa: E402 - after what has
 # WHY: else the whole tree of commands is made anew for every command that a test gives, which is most of its time.
 _typed = vars(typer.testing)
 _typed["_get_command"] = functools.cache(_typed["_get_command"])
+
+
+class _Asyncio:
+    """As the servers of tests have it: they look ten times as often whether they are to stop.
+
+    WHY: nearly every test has a server or two of its own, and to stop one takes longer than to start it.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    @staticmethod
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(min(seconds, 0.01))
+
+
+vars(uvicorn.server)["asyncio"] = _Asyncio()
 settings.register_profile("usual", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", settings.get_profile("usual"), max_examples=20_000)
 # WHY the same examples in every run of CI: a change is judged by what it changed. Others, and the soak, draw new ones.
