@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from stanch.app.beside import Party
 from stanch.app.flipping import Flipping, Flips
 from stanch.app.loading import open_engine, read_document
-from stanch.app.objections import Party
 from stanch.app.recorded import Recorded
 from stanch.policies import PolicyRequest, Reach, Says
 from stanch.policy.changes import Kind, What

@@ -78,9 +78,9 @@ class Candidates:
 
     @property
     def group(self) -> str:
-        """The group that an added rule stands in: the session's own where it is there, else `default`."""
+        """The group that an added rule stands in: the session's own, `default` where it names none."""
         own = self.session.who.group
-        return own if own is not None and own in self.session.engine.policy.groups else DEFAULT_GROUP
+        return DEFAULT_GROUP if own is None else own
 
     def _wanting(self) -> Iterator[tuple[int, CallEffect]]:
         """The effects whose answers are to be others."""
@@ -94,12 +94,15 @@ class Candidates:
     def _rules(self) -> Iterator[Candidate]:
         policy = self.session.engine.policy
         own = self.session.who.group
-        if own is not None and own not in policy.groups and self.to is Effect.ALLOW:
+        missing = own is not None and own not in policy.groups
+        if missing:
             self.cannot[f'the group "{own}" is not there: write it first'] = None
-            return
+            if self.to is Effect.ALLOW:
+                return
         found = contests(self.session, self.decision)
         wanting = dict(self._wanting())
-        alone = self._raises or self._one_target(list(wanting.values()))
+        # WHY none is added where the group is missing: it would stand in `default`, and hold for every other session.
+        alone = not missing and (self._raises or self._one_target(list(wanting.values())))
         for at, effect in wanting.items():
             first = found[at].first if at < len(found) else None
             if at < len(found) and found[at].as_command:

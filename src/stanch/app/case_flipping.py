@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stanch.app.beside import Party
 from stanch.app.case_places import Place
 from stanch.app.case_records import Judge
 from stanch.app.case_told import Mismatch, short
 from stanch.app.engine import Session
 from stanch.app.flipping import Flipping, Flips, Suggested
 from stanch.app.loading import open_engine, read_document
-from stanch.app.objections import Party
 from stanch.app.recorded import Recorded
 from stanch.values.call import ToolCall
 from stanch.values.decision import Effect

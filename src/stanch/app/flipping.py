@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from stanch.app.affected import Affected
+from stanch.app.beside import Party, Told, told, unheard
 from stanch.app.candidates import Candidate, Candidates, warnings_of
 from stanch.app.engine import Engine, Session
-from stanch.app.objections import Objection, Party, objections
+from stanch.app.objections import Objection, objections
 from stanch.app.recorded import Recorded
 from stanch.gate.context import EffectiveContext
 from stanch.paths.grants import BadGrant
@@ -30,6 +31,7 @@ from stanch.values.fault import BadContext
 
 MOST_SUGGESTED = 3
 MOST_SHOWN = 5
+_HOOK = "a hook is asked when the call is made, and was not asked for this: it may still object"
 
 
 class Otherwise(NamedTuple):
@@ -92,6 +94,7 @@ class Flipping:
     stored: Container[str] = ()
     recorded: Sequence[Recorded] = ()
     _before: dict[int, tuple[list[tuple[Party, JudgedCall]], Effect]] = field(default_factory=dict)
+    _beside: Sequence[Sequence[Told]] = ()
 
     def flips(self, to: Effect) -> Flips:
         """What would make the answer `to`."""
@@ -100,7 +103,8 @@ class Flipping:
         judged = [(party, self._stamped(party.session)) for party in self.parties]
         if now is to:
             return Flips(now, to)
-        against = tuple(objections(judged, self.decision, to))
+        self._beside = told(judged, self.decision)
+        against = tuple(objections(judged, self.decision, to, self._beside))
         if any(one.since for one in against) or self._refused:
             return Flips(now, to, objections=against)
         cannot: dict[str, None] = {}
@@ -115,7 +119,8 @@ class Flipping:
                 seen.add(_alike(one.change))
                 helping.append((one, made))
         counted = sorted((self._counted(*one) for one in helping), key=lambda one: one[0])
-        suggested = tuple(one for _, one in counted[:MOST_SUGGESTED])
+        waits = () if to is Effect.DENY or not unheard(judged, self.decision) else (_HOOK,)
+        suggested = tuple(replace(one, warnings=(*one.warnings, *waits)) for _, one in counted[:MOST_SUGGESTED])
         looked = len(self.recorded)
         exact = bool(suggested) and suggested[0].change.what is What.ADD
         return Flips(now, to, suggested, () if suggested else against, () if exact else tuple(cannot), looked)
@@ -140,7 +145,7 @@ class Flipping:
     ) -> list[Candidate]:
         found: dict[Change, Candidate] = {}
         for at, (party, call) in enumerate(judged):
-            own = party.session.judging(call, party.bypasses)
+            own = party.session.judging(call, party.bypasses, self._beside[at])
             if own.effect is to:
                 continue
             stamps = [effect.stamp for effect in call.effects if effect.stamp is not None]
@@ -159,7 +164,7 @@ class Flipping:
             )
         except (BadContext, BadGrant):
             return None
-        return _strictest(parties, [self._stamped(party.session) for party in parties])
+        return _strictest(parties, [self._stamped(party.session) for party in parties], self._beside)
 
     def _changed(self, parties: Iterable[Party], change: Change, engine: Engine) -> list[Party]:
         """The same sessions with the change made: a grant is one of the first's context alone."""
@@ -226,8 +231,14 @@ def owner_of(session: Session) -> Owner | None:
     return None if who.agent is None else Owner("agent", who.agent)
 
 
-def _strictest(parties: Sequence[Party], calls: Sequence[JudgedCall]) -> Effect:
-    said = [party.session.judging(call, party.bypasses) for party, call in zip(parties, calls, strict=True)]
+def _strictest(
+    parties: Sequence[Party], calls: Sequence[JudgedCall], beside: Sequence[Sequence[Told]] | None = None
+) -> Effect:
+    others = [()] * len(parties) if beside is None else beside
+    said = [
+        party.session.judging(call, party.bypasses, told_)
+        for party, call, told_ in zip(parties, calls, others, strict=True)
+    ]
     return max(said, key=lambda one: one.answer.strength).effect
 
 

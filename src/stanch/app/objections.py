@@ -1,25 +1,34 @@
 """Who stands in the way of another answer to a call, in the order in which the authorities are asked.
 
 Settles which layers object, in what words, and which of them nothing in the policy file changes. Does not settle which
-change helps against the others (`app.flipping`).
+change helps against the others (`app.flipping`), nor what programs and policies say (`app.beside`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from stanch.app.beside import Party, Told
 from stanch.app.driving import drive
-from stanch.app.engine import Session
+from stanch.app.given_layers import as_asked
 from stanch.explain import sentence
-from stanch.gate.relax import Bypass
-from stanch.policy.layers import Failed, NoObjection, Rewrite
-from stanch.values.call import JudgedCall, Manner, Reach
+from stanch.gate.relax import relax
+from stanch.policy.layers import Integrity, Layer
+from stanch.policy.persisted import BrokenRules, PersistedRules
+from stanch.tiers.layer import BrokenTiers, TierLayer
+from stanch.values.call import EffectClass, JudgedCall
 from stanch.values.decision import Answer, Decision, Effect
 from stanch.values.reason import Code, LayerId, Reason
 
 _STRENGTH = {Effect.ALLOW: 0, Effect.ASK: 2}
 """The strongest answer that does not stand in the way of each effect."""
+
+_ORDINARY_ASK = 1
+FILE_CLASSES = (EffectClass.READ, EffectClass.WRITE)
+_OWN = (Integrity, PersistedRules, BrokenRules, TierLayer, BrokenTiers)
+"""The layers that are made of what a change could be about, or of nothing that anybody wrote."""
 
 _ELSEWHERE = {
     LayerId.INTEGRITY: "no rule, grant or tier has a say in this",
@@ -50,55 +59,46 @@ class Objection(NamedTuple):
     since: str = ""
 
 
-class Party(NamedTuple):
-    """A session whose layers judge a call, and the bypasses that hold for it besides the session's own."""
-
-    session: Session
-    bypasses: Sequence[Bypass] = ()
-
-
-def objections(parties: Sequence[tuple[Party, JudgedCall]], decision: Decision, to: Effect) -> list[Objection]:
+def objections(
+    parties: Sequence[tuple[Party, JudgedCall]], decision: Decision, to: Effect, beside: Sequence[Sequence[Told]]
+) -> list[Objection]:
     """Everything that stands in the way of the answer `to`, each thing once, in the order of the layers.
 
-    Of programs and policies, what they said when `decision` was made counts. Those that were not reached then, since
-    somebody before them denied, are asked now, and told that nobody can be asked; hooks are not.
+    `beside` is what `told` found of each party. An ask that a bypass or a grant answers already is in nobody's way.
     """
     found: dict[tuple[str, str], Objection] = {}
     if to is Effect.DENY:
         return []
-    for party, call in parties:
-        for answer, at in _said(party.session, call, decision):
-            if answer.strength > _STRENGTH[to]:
-                one = _objection(answer, decision, call, at)
+    for (party, call), others in zip(parties, beside, strict=True):
+        for layer in as_asked((*(one for one in party.session.layers if one.immediate), *others)):
+            _, said = drive(call, (layer,), party.session.on_failure)
+            for at, answer in enumerate(said):
+                if answer is None or answer.strength <= _STRENGTH[to] or _is_answered(party, call, answer, at):
+                    continue
+                one = _objection(layer, answer, decision, call, at)
                 found.setdefault((one.layer.value, one.said), one)
     places = list(LayerId)
     return sorted(found.values(), key=lambda one: places.index(one.layer))
 
 
-def _said(session: Session, call: JudgedCall, decision: Decision) -> Iterator[tuple[Answer, int]]:
-    for layer in session.layers:
-        if not layer.immediate:
-            continue
-        said = layer.ask(call)
-        if isinstance(said, Failed):
-            yield Answer(Effect.DENY, Code.LAYER_FAILED, layer.id, mandated=False, detail=said.cause), 0
-        elif not isinstance(said, (NoObjection, Rewrite)):
-            yield from ((answer, at) for at, answer in enumerate(said) if answer is not None)
-    foreign = {layer.id for layer in session.layers if not layer.immediate}
-    yield from ((one.answer, 0) for one in decision.trace if one.layer in foreign and one.answer is not None)
-    heard = {one.layer for one in decision.trace if one.asked} | {LayerId.HOOKS}
-    unheard = [layer for layer in session.layers if not layer.immediate and layer.id not in heard]
-    if unheard:
-        _, standing = drive(call._replace(manner=Manner(Reach.NONE)), unheard, Effect.DENY, seconds=session.patience)
-        yield from ((answer, at) for at, answer in enumerate(standing) if answer is not None)
+def _is_answered(party: Party, call: JudgedCall, answer: Answer, at: int) -> bool:
+    """True for an ask that a bypass or a grant of the session answers."""
+    alone = [answer if place == at else None for place in range(len(call.effects))]
+    held = (*party.session.bypasses, *party.bypasses)
+    said = relax(call, alone, party.session.context, held, time.time())[at]
+    return said is not None and said.effect is Effect.ALLOW
 
 
-def _objection(answer: Answer, decision: Decision, call: JudgedCall, at: int) -> Objection:
+def _objection(layer: Layer, answer: Answer, decision: Decision, call: JudgedCall, at: int) -> Objection:
     effect = call.effects[at]
     reason = decision.reason_of(answer, effect)
-    if answer.layer in (LayerId.CALLER_POLICY, LayerId.INHERITED_CONSTRAINT, LayerId.HOOKS):
+    if isinstance(layer, Told) and layer.alike:
         reason = Reason(answer.code, answer.layer, answer.rule, call.call.tool, answer.detail)
     since = _ELSEWHERE.get(answer.layer, "") or _FIRST.get(answer.code, "")
+    if not since and not isinstance(layer, _OWN):
+        since = "it is a layer of the application's own"
     if answer.code is Code.POLICY_INVALID:
         since = f"mend {answer.detail} first"
+    if answer.strength == _ORDINARY_ASK and call.declared and effect.stamp is not None and effect.cls in FILE_CLASSES:
+        since = ""  # a grant would answer it
     return Objection(answer.layer, answer.effect, sentence(reason, answer.effect), since)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stanch.app.objections import Party
+from stanch.app.beside import Party
 from stanch.values.call import ToolCall
 
 

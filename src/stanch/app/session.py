@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from stanch.app.driving import drive, refusing
 from stanch.app.further import NOTHING, Further, Gone
-from stanch.app.given_layers import Closing
+from stanch.app.given_layers import Closing, as_asked
 from stanch.app.organization import Organization
 from stanch.app.session_rules import Who
 from stanch.app.stamping import Stamper
@@ -173,7 +173,7 @@ class Session:
         tracing = Tracing() if trace else None
         layers = self.layers if made and hooks else self._probed
         restamp = refusing if above or not made else judged
-        call, standing = drive(judged(asked), layers, self._on_failure, restamp, tracing, seconds=self.patience)
+        call, standing = drive(judged(asked), layers, self.on_failure, restamp, tracing, seconds=self.patience)
         held = (*self.bypasses, *bypasses) if bypasses else self.bypasses
         now = time.time() if held else 0.0
         answers = relax(call, standing, self.context, held, now)
@@ -261,10 +261,13 @@ class Session:
         other.written = self.written
         return other
 
-    def judging(self, call: JudgedCall, bypasses: Sequence[Bypass] = ()) -> Decision:
-        """What the session's own layers say of a call that is stamped already; no program and no policy is asked."""
-        layers = [layer for layer in self.layers if layer.immediate]
-        _, standing = drive(call, layers, self._on_failure, seconds=self.patience)
+    def judging(self, call: JudgedCall, bypasses: Sequence[Bypass] = (), beside: Sequence[Layer] = ()) -> Decision:
+        """What the session's own layers say of a call that is stamped already, and those `beside` them.
+
+        No program and no policy is asked: `beside` are layers that say again what such a one has said.
+        """
+        layers = as_asked((*(layer for layer in self.layers if layer.immediate), *beside))
+        _, standing = drive(call, layers, self.on_failure, seconds=self.patience)
         held = (*self.bypasses, *bypasses)
         return decide(call, relax(call, standing, self.context, held, time.time()), self._version)
 
@@ -277,7 +280,7 @@ class Session:
         self._foreign = any(not layer.immediate for layer in layers)
         self.layers = layers
         self._version = policy.version
-        self._on_failure = policy.on_layer_failure
+        self.on_failure = policy.on_layer_failure
         self.patience = policy.layer_seconds
         # WHY last: another thread that finds the policy to be the newest must not judge by the layers of an older one.
         self._policy = policy

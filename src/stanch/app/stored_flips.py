@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stanch.app.asking import Answered, Asking, Described, where
+from stanch.app.beside import Party
 from stanch.app.engine import UNSET
 from stanch.app.flipping import Flipping, Flips, owner_of
 from stanch.app.live import Live
-from stanch.app.objections import Party
 from stanch.app.recorded import Recorded
 from stanch.paths.grants import BadGrant
 from stanch.storage.store import Store

@@ -49,9 +49,9 @@ def wanted(word: str | None) -> Effect:
 
 def flips_of(asked: Question, answered: Answered, to: Effect, files: list[Path]) -> Flips:
     """What would make the answer `to`. Raises `BadInput` for a recorded session that cannot be read."""
+    from stanch.app.beside import Party
     from stanch.app.flipping import Flipping, owner_of
     from stanch.app.loading import DEFAULT_TEXT, read_document
-    from stanch.app.objections import Party
     from stanch.policy.document import parse
     from stanch.surfaces.finding import POLICY_FILE
 
@@ -99,7 +99,7 @@ def show(flips: Flips, *, asked_for: bool) -> None:
         for other in others:
             terminal.out(terminal.dimmed(f"  or {said(other)}{_beside(other, flips.looked_at)}"))
     else:
-        terminal.out(f"no single change of a rule, a grant or a tier would make it {word}")
+        terminal.out(f"no single change of a rule, a grant or a tier is suggested that would make it {word}")
         for objection in flips.objections:
             terminal.out(f"  in the way    {objection_said(objection)}")
     for why in flips.cannot:

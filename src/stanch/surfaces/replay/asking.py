@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from stanch.app.beside import Party
 from stanch.app.engine import UNSET, Engine, Session
-from stanch.app.objections import Party
 from stanch.app.recorded import Recorded
 from stanch.paths.grants import BadGrant
 from stanch.policy.declared import Form
