@@ -7,17 +7,17 @@ stand in a table here, and a run does what the case says.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from stanch.app.case_records import Benching, Case
 from stanch.app.case_told import Mismatch
-from stanch.app.case_workbenches import ADMITTED, SHOWN
+from stanch.app.case_workbenches import ADMITTED, GOES, GOES_ON, SHOWN, STAYS
 from stanch.app.workbench_gates import FetchGate, InsideGate, MountGate
 from stanch.app.workbench_memory import Forgotten, opened_row, sealed_row
 from stanch.delivery.gates import RegistryGate
 from stanch.delivery.source import OPAQUE, Kind, Source, known
-from stanch.delivery.workbench import EntryKind, Mark, Memory, after_run, as_found, begun, tainted_reason
+from stanch.delivery.workbench import EntryKind, Mark, Memory, after_run, as_found, begun, goes, tainted_reason
 from stanch.provenance.registry import Registry
 from stanch.provenance.seals import Seals
 from stanch.provenance.states import CLEAN, UNRECORDED, WORKSPACE, Cause, Entry, Exact, Provenance, Unknown
@@ -73,6 +73,9 @@ class _World:
             return None
         if "loses" in row:
             return self._lost(row["loses"])
+        if "ended" in row:
+            ended = None if row["ended"] == GOES_ON else timedelta(hours=row["ended"])
+            return GOES if goes(ended, timedelta(hours=row["kept"]), row.get("unread", 0)) else STAYS
         if "reads" in row:
             return MountGate(self, _projector).projector().text(str(row["reads"]))
         return self._filled(row)

@@ -13,7 +13,8 @@ from stanch.provenance.states import Cause
 from stanch.values.reason import Code
 
 ADMITTED, SHOWN = "admitted", "shown"
-DOES = ("mounts", "fetches", "asks", "runs", "removes", "loses", "reads")
+GOES, STAYS, GOES_ON = "goes", "stays", "goes on"
+DOES = ("mounts", "fetches", "asks", "runs", "removes", "loses", "reads", "ended")
 LOSES = ("key", "bytes of its memory", "nothing")
 _KNOWN = {
     "mounts": ("state", "is"),
@@ -23,6 +24,7 @@ _KNOWN = {
     "removes": (),
     "loses": ("is",),
     "reads": ("becomes",),
+    "ended": ("kept", "unread", "is"),
 }
 _ALWAYS = ("tainted", "history", "from")
 
@@ -45,9 +47,21 @@ def read_workbench(reading: Reading, rows: list[Table]) -> Benching:
             _check_state(reading, row)
         if kind == "loses" and row[kind] not in LOSES:
             raise reading.wrong(row, f"'loses' is one of {', '.join(LOSES)}", kind)
-        if "is" in _KNOWN[kind] and row.get("is") not in (ADMITTED, SHOWN, *(code.value for code in Code)):
+        if kind == "ended":
+            _check_end(reading, row)
+        elif "is" in _KNOWN[kind] and row.get("is") not in (ADMITTED, SHOWN, *(code.value for code in Code)):
             raise reading.wrong(row, f"'is' is {ADMITTED}, {SHOWN} or a reason code", "is")
     return Benching(tuple(rows))
+
+
+def _check_end(reading: Reading, row: Table) -> None:
+    hours = (row.get("ended"), row.get("kept"))
+    if row.get("ended") == GOES_ON:
+        hours = (0, row.get("kept"))
+    if not all(isinstance(one, int) for one in (*hours, row.get("unread", 0))):
+        raise reading.wrong(row, f"'ended' is hours or '{GOES_ON}', 'kept' hours, and 'unread' a number", "ended")
+    if row.get("is") not in (GOES, STAYS):
+        raise reading.wrong(row, f"'is' is {GOES} or {STAYS}", "is")
 
 
 def _check_state(reading: Reading, row: Table) -> None:

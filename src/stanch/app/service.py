@@ -55,6 +55,7 @@ from stanch.app.tools import Tools
 from stanch.app.turn_log import TurnLog
 from stanch.app.turns import Turn, Turns
 from stanch.app.vault import Vault
+from stanch.app.workbench_clearing import Clearing
 from stanch.app.workbenches import Workbenches
 from stanch.policy.document import Policy
 from stanch.policy.losers import Contest
@@ -68,9 +69,8 @@ from stanch.values.records import Readiness
 class Service:
     """What a server's doors call. Safe to use from any thread; made by `Service.open`.
 
-    `groups`, `sessions`, `messages`, `turn_log`, `projects`, `jobs`, `job_runs`, `tokens`, `audit`, `vault`, `calls`,
-    `approving`, `bypasses`, `inbox` and `events` are its parts, one for each noun. `runner` runs calls in this process,
-    `agents` drives agents in it, `node` is the process, and `notifier` tells others of new requests once it is started.
+    Each noun has its part. `runner` runs calls in this process, `agents` drives agents in it, `node` is the process,
+    and `notifier` tells others of new requests once it is started, as `clearing` then removes old workbenches.
     `organizations` are those whose rules are asked. `changes` says what would change an answer. `projecting` takes the
     vault's values out of what leaves. `tools` run outside of a conversation, and take a program's own.
     """
@@ -142,6 +142,7 @@ class Service:
             receipts=receipts,
         )
         self.workbenches = Workbenches(workbenches, store, self.content.seals)
+        self.clearing = Clearing(self.workbenches, clock)
         self.agents.content, self.agents.workbenches = self.content, self.workbenches
         self.attaching = Attaching(self.content)
         self.tools = Tools()
@@ -218,6 +219,7 @@ class Service:
     def close(self) -> None:
         """Stops watching the store, which stays open, and the file; says that this process goes. Safe to repeat."""
         self.scheduler.stop()
+        self.clearing.stop()
         self.agents.close()
         self.proxy.close()
         self.notifier.stop()

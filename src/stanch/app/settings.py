@@ -17,6 +17,8 @@ from pathlib import Path
 from stanch.app.sealing_keys import KeyPlace, key_place
 from stanch.values.fault import BadInput
 
+WORKBENCH_HOURS = 24
+"""How long the workbench of an ended session stays where nobody says otherwise."""
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
@@ -30,7 +32,8 @@ class Settings:
     `workspace` is the directory that relative paths start in where the policy names none, None where that is to be
     found out from the policy's place. `database` is the address of the store, None for the data directory's own. `keys`
     is where the keys are that seal the vault. `content` is where the bytes of stored files are, None for the data
-    directory's own.
+    directory's own. `workbench_hours` is how long the workbench of an ended session stays; 0 for as long as nobody
+    empties it.
     """
 
     data: Path
@@ -40,6 +43,7 @@ class Settings:
     trust: tuple[str, ...] = ()
     keys: KeyPlace = field(default_factory=KeyPlace)
     content: Path | None = None
+    workbench_hours: int = WORKBENCH_HOURS
 
     @property
     def address(self) -> str:
@@ -85,6 +89,7 @@ def settings_of(
     database: str | None = None,
     keys: KeyPlace | None = None,
     content: Path | None = None,
+    workbench_hours: int = WORKBENCH_HOURS,
 ) -> Settings:
     """The settings that a person gave, with everything left out filled in. Nothing is made yet.
 
@@ -109,7 +114,8 @@ def settings_of(
     bytes_at = None if content is None else Path(os.path.realpath(content))
     if bytes_at is not None and place.is_relative_to(bytes_at):
         raise BadInput(f"{bytes_at} holds the workspace {place}; name another directory with --content")
-    return Settings(where, policy, workspace, database, keys=key_place() if keys is None else keys, content=bytes_at)
+    keys = key_place() if keys is None else keys
+    return Settings(where, policy, workspace, database, keys=keys, content=bytes_at, workbench_hours=workbench_hours)
 
 
 def usual_data(workspace: Path) -> Path:

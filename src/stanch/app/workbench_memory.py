@@ -8,7 +8,7 @@ INVARIANT: of a history nothing is ever lost but by a person who empties the wor
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from stanch.delivery.workbench import Memory, read, written
@@ -20,7 +20,7 @@ from stanch.storage.store import Store
 from stanch.storage.workbenches import WorkbenchRows
 from stanch.values.fault import StoreUnreadable
 from stanch.values.reason import Code, LayerId, Reason
-from stanch.values.records import Actor
+from stanch.values.records import Actor, Broken, SessionRecord
 from stanch.values.workbench import WorkbenchRecord
 
 TABLE = "workbenches"
@@ -49,9 +49,13 @@ class Memories:
         memory, entries = opened_row(self._seals, row)
         return Remembered(self._rows, self._seals, session_id, memory, entries, row.revision)
 
-    def forget(self, session_id: str, *, by: Actor) -> None:
-        """Forgets all that the workbench remembers, also where it cannot be read."""
-        self._rows.forget_workbench(session_id, by=by)
+    def forget(self, session_id: str, *, by: Actor, detail: Mapping[str, Any] | None = None) -> None:
+        """Forgets all that the workbench remembers, also where it cannot be read. `detail` goes with the audit row."""
+        self._rows.forget_workbench(session_id, by=by, detail=detail)
+
+    def sessions_called(self, names: Collection[str], name_of: Callable[[str], str]) -> list[SessionRecord | Broken]:
+        """The sessions whose workbenches have one of these names."""
+        return self._rows.sessions_called(names, name_of)
 
 
 class Remembered:

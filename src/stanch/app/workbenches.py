@@ -7,16 +7,18 @@ in one (`app.workbench_running`), nor what may come in (`app.workbench_gates`).
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from stanch.app.workbench_memory import Memories, Remembered
 from stanch.app.workbench_outputs import Outputs
-from stanch.content.workbench_disk import Directory
+from stanch.content.workbench_disk import LOCK, Directory
 from stanch.delivery.source import Source
 from stanch.delivery.workbench import (
     Entries,
@@ -33,7 +35,7 @@ from stanch.provenance.seals import Seals
 from stanch.storage.store import Store
 from stanch.values.fault import BadInput, Conflict, StoreUnreadable
 from stanch.values.reason import Code, LayerId, Reason
-from stanch.values.records import Actor
+from stanch.values.records import Actor, Broken, SessionRecord
 
 _PLAIN_ID = re.compile(r"[0-9a-f]{8,64}")
 _PAUSE = 0.05
@@ -91,33 +93,92 @@ class Workbenches:
             directory.clear()
             self._memories.forget(session_id, by=by)
 
+    def retire(
+        self, session_id: str, *, goes: Callable[[int], bool], by: Actor, detail: Mapping[str, Any] | None = None
+    ) -> bool:
+        """Removes the workbench of a session that has ended, with its directory; `detail` goes with the audit row.
+
+        False where it stays: there is none, another call works in it, or `goes` says so of how many of its outputs
+        nobody has read. A process that dies on the way leaves the rest with all that is remembered of it. Raises
+        `StoreUnreadable`.
+        """
+        directory = self._directory(session_id)
+        try:
+            lock = _tried(directory)
+        except FileNotFoundError:
+            return False
+        if lock is None:
+            return False
+        with lock:
+            # INVARIANT: asked only now; a run that went on when its session ended may have left one meanwhile.
+            if not goes(self.outputs(session_id).unread()):
+                return False
+            directory.clear()
+            self._memories.forget(session_id, by=by, detail=detail)
+            directory.vanish()
+        return True
+
+    def sessions(self) -> list[SessionRecord | Broken]:
+        """The sessions that have a workbench here, newest first. Raises `StoreUnreadable`."""
+        try:
+            with os.scandir(self._root or "") as found:
+                names = [one.name for one in found if one.is_dir(follow_symlinks=False)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreUnreadable(f"the workbenches cannot be listed: {(error.strerror or '').lower()}") from None
+        records = self._memories.sessions_called(names, directory_name) if names else []
+        broken = [one for one in records if isinstance(one, Broken)]
+        kept = [one for one in records if not isinstance(one, Broken)]
+        return [*broken, *sorted(kept, key=lambda one: (one.created_at, one.id), reverse=True)]
+
     def _directory(self, session_id: str) -> Directory:
         if self._root is None:
             raise BadInput("there is no directory for workbenches here")
-        # WHY a digest for any other: an id may be a text that no file can be called by.
-        plain = _PLAIN_ID.fullmatch(session_id) is not None
-        digest = hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()
-        return Directory(self._root / (session_id if plain else f"session-{digest}"))
+        return Directory(self._root / directory_name(session_id))
 
     @contextmanager
     def _locked(self, directory: Directory, cancelled: threading.Event, patience: float | None) -> Iterator[None]:
-        directory.make_root()
         end = time.monotonic() + (self._patience if patience is None else patience)
-        while (lock := _tried(directory.root / "lock")) is None:
+        while (lock := _made(directory)) is None:
             if time.monotonic() >= end or cancelled.wait(_PAUSE):
                 raise Busy
         with lock:
             yield
 
 
-def _tried(path: Path) -> Lock | None:
-    """The lock; None where somebody else has it. Raises `StoreUnreadable`."""
+def directory_name(session_id: str) -> str:
+    """What the directory of a session's workbench is called."""
+    # WHY a digest for any other: an id may be a text that no file can be called by.
+    if _PLAIN_ID.fullmatch(session_id) is not None:
+        return session_id
+    return f"session-{hashlib.sha256(session_id.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def _made(directory: Directory) -> Lock | None:
+    """The lock of a directory that is made for it; None where somebody else has it, or is about to remove it."""
+    directory.make_root()
     try:
-        return Lock(path)
+        return _tried(directory)
+    except FileNotFoundError:
+        return None
+
+
+def _tried(directory: Directory) -> Lock | None:
+    """The lock; None where somebody else has it. Raises `FileNotFoundError` and `StoreUnreadable`."""
+    try:
+        lock = Lock(directory.root / LOCK)
     except Held:
         return None
+    except FileNotFoundError:
+        raise
     except OSError as error:
         raise StoreUnreadable(f"the workbench cannot be used: {(error.strerror or 'unknown').lower()}") from None
+    # INVARIANT: whoever has removed the directory held the lock that lay in it, which holds nobody off any more.
+    if lock.stands:
+        return lock
+    lock.release()
+    return None
 
 
 class Bench:

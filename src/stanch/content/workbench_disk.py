@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from stanch.content.workbench_tree import FOLDER, look, removed, taken_over
+from stanch.content.workbench_tree import FOLDER, emptied, look, removed, taken_over
 from stanch.delivery.workbench import Entries, Mark
 from stanch.values.fault import Conflict, NotFound, StoreUnreadable
 
@@ -26,6 +26,8 @@ _LOOK = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NO_WAY = (errno.ELOOP, errno.ENOTDIR)
 _COARSE = 5
 """The clock by which the kernel says when an entry changed; the standard library has no name for it."""
+LOCK = "lock"
+"""The file that whoever works in the directory holds locked; it lies beside what code sees."""
 _AT_ONCE = 1 << 18
 _TICK, _TICKS = 0.002, 50
 
@@ -198,16 +200,20 @@ class Directory:
         return True
 
     def clear(self) -> None:
-        """Removes all of it. Raises `StoreUnreadable` where something stays."""
+        """Removes all of it but its lock. Raises `StoreUnreadable` where something stays."""
         try:
             with self._opened(self.root) as root:
-                for name in os.listdir(root):
-                    if stat.S_ISDIR(os.lstat(name, dir_fd=root).st_mode):
-                        removed(root, name)
+                emptied(root, but=LOCK)
         except FileNotFoundError:
             return
         except OSError as error:
             raise _trouble(error) from None
+
+    def vanish(self) -> None:
+        """Removes the directory itself with its lock, once it is clear. It stays where somebody has come meanwhile."""
+        with suppress(OSError):
+            (self.root / LOCK).unlink()
+            self.root.rmdir()
 
     @contextmanager
     def _opened(self, folder: Path) -> Iterator[int]:

@@ -112,6 +112,17 @@ def removed(parent: int, name: str) -> None:
     os.rmdir(name, dir_fd=parent)
 
 
+def emptied(handle: int, *, but: str) -> None:
+    """Removes all that lies in the folder except for the entry of that name. A link is removed, and never followed."""
+    for name in os.listdir(handle):
+        if name == but:
+            continue
+        if stat.S_ISDIR(os.lstat(name, dir_fd=handle).st_mode):
+            removed(handle, name)
+        else:
+            os.unlink(name, dir_fd=handle)
+
+
 def _enter(parent: int, name: str) -> int:
     # Code may take the rights to a folder from itself; nothing runs now that could put a link there.
     if os.lstat(name, dir_fd=parent).st_mode & 0o700 != 0o700:

@@ -1,8 +1,9 @@
 """What a workbench remembers: where it was filled from, and which of its entries nobody can vouch for.
 
-Settles which entries a run taints, what is left of a taint once some of them are gone, and whether what a run prints
-may go to the chat's model. Does not settle which secrets came near it (`provenance.registry`), where a memory is kept
-(`storage.workbenches`), nor how entries are looked at (`content.workbench_disk`).
+Settles which entries a run taints, what is left of a taint once some of them are gone, whether what a run prints may
+go to the chat's model, and when a workbench that nobody uses any more goes. Does not settle which secrets came near it
+(`provenance.registry`), where a memory is kept (`storage.workbenches`), nor how entries are looked at
+(`content.workbench_disk`).
 INVARIANT: whatever a tainted run made or changed is tainted; nothing but its going takes the taint from an entry. Where
 it changed or removed what was not, all that is left is tainted: which of many files are as they were says something.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -143,6 +145,15 @@ def tainted_reason(memory: Memory) -> Reason:
     names = sorted(memory.brought)
     more = f", and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return Reason(Code.WORKBENCH_TAINTED, LayerId.DELIVERY, subject=", ".join(names[:_SHOWN]) + more or "the workbench")
+
+
+def goes(ended: timedelta | None, after: timedelta, unread: int) -> bool:
+    """True where a workbench is removed without anybody asking for it.
+
+    `ended` is how long ago its session ended, None for one that goes on; `after` how long it then stays. `unread` is
+    how many outputs of it wait for a person: while there is one, all of it stays, as what that output came from.
+    """
+    return ended is not None and ended >= after and not unread
 
 
 def written(memory: Memory) -> str:

@@ -49,6 +49,7 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         """Raises `Held` where another process has the lock, and `OSError` where the file cannot be used."""
+        self._path = path
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -60,6 +61,18 @@ class Lock:
         except BaseException:
             os.close(self._fd)
             raise
+
+    @property
+    def stands(self) -> bool:
+        """True while the file that is held is the one that others find under its name.
+
+        For those who remove what they lock: whoever waited for such a file holds one that nobody else will ask for.
+        """
+        try:
+            found, held = os.lstat(self._path), os.fstat(self._fd)
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == (held.st_dev, held.st_ino)
 
     def tell(self, text: str) -> None:
         """Writes what whoever comes second is told."""

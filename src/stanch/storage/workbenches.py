@@ -6,18 +6,19 @@ settle what is remembered (`delivery.workbench`), nor how it is sealed: nothing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from sqlalchemy import select
 
 from stanch.storage.nouns import SESSION
 from stanch.storage.rows import LARGEST_ID, Fields, Noun, is_storable, written_moment
+from stanch.storage.schema import SESSIONS
 from stanch.storage.store import Store
 from stanch.storage.transactions import Transactions
 from stanch.storage.workbenches_schema import WORKBENCHES
 from stanch.values.fault import Conflict, quoted
-from stanch.values.records import Actor
+from stanch.values.records import Actor, Broken, SessionRecord
 from stanch.values.workbench import WorkbenchRecord
 
 
@@ -32,6 +33,9 @@ def _workbench(row: Fields) -> WorkbenchRecord:
 
 
 WORKBENCH = Noun("workbench", WORKBENCHES, _workbench)
+
+
+_AT_ONCE = 500
 
 
 class WorkbenchRows(Transactions):
@@ -88,9 +92,25 @@ class WorkbenchRows(Transactions):
             change.add(WORKBENCH, whole)
             return record
 
-    def forget_workbench(self, session_id: str, *, by: Actor) -> bool:
-        """Forgets the row, whatever is in it; false where there is none."""
+    def sessions_called(self, names: Collection[str], name_of: Callable[[str], str]) -> list[SessionRecord | Broken]:
+        """The sessions whose workbenches have one of these names. `name_of` gives the name for a session's id."""
+        wanted = sorted(names)
+        with self._reading() as connection:
+            ids = {name for name in wanted if name_of(name) == name}
+            others = set(wanted) - ids
+            if others:
+                every = connection.execute(select(SESSIONS.c.id)).scalars()
+                ids |= {one for one in every if isinstance(one, str) and name_of(one) in others}
+            found: list[SessionRecord | Broken] = []
+            some = sorted(ids)
+            for at in range(0, len(some), _AT_ONCE):
+                rows = connection.execute(select(SESSIONS).where(SESSIONS.c.id.in_(some[at : at + _AT_ONCE])))
+                found += [SESSION.read(row) for row in rows.mappings()]
+        return found
+
+    def forget_workbench(self, session_id: str, *, by: Actor, detail: Mapping[str, Any] | None = None) -> bool:
+        """Forgets the row, whatever is in it; false where there is none. `detail` goes with the audit row."""
         with self._changing(by, "workbench.clear", session_id) as change:
             gone = change.remove(WORKBENCH, WORKBENCHES.c.session_id == session_id)
-            change.detail["forgotten"] = bool(gone)
+            change.detail.update(detail or {}, forgotten=bool(gone))
         return bool(gone)

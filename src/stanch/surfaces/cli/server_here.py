@@ -50,6 +50,7 @@ def server_here(settings: Settings, say: Callable[[str], None]) -> Iterator[Clie
             running.service.notifier.start(url)
             running.service.agents.start()
             running.service.scheduler.start()
+            running.service.clearing.start(settings.workbench_hours)
             token = running.new_token or read_private(settings.token_file)
             if token is None:
                 raise BadInput(f"there is no token in {settings.token_file}")

@@ -50,6 +50,7 @@ def serve(
             running.service.notifier.start(url)
             running.service.agents.start_soon()
             running.service.scheduler.start()
+            running.service.clearing.start(settings.workbench_hours)
 
         stopping.server = server = listening.Server(app, when_up)
         app.state.stopping = lambda: server.should_exit

@@ -118,6 +118,20 @@ ContentOption = Annotated[
         show_default=False,
     ),
 ]
+WorkbenchHoursOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workbench-hours",
+        metavar="N",
+        min=0,
+        max=87_600,
+        envvar="STANCH_WORKBENCH_HOURS",
+        show_envvar=False,
+        help="How long the workbench of a session stays once the session has ended; 0: until somebody empties it. "
+        "Without it: $STANCH_WORKBENCH_HOURS, else 24.",
+        show_default=False,
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -137,13 +151,14 @@ def up(  # noqa: PLR0917 - typer calls it by name
     key_env: KeyEnvOption = None,
     key_command: KeyCommandOption = None,
     content: ContentOption = None,
+    workbench_hours: WorkbenchHoursOption = None,
 ) -> None:
     """Start the server: REST API and database, in one process, on this machine alone unless --host says otherwise.
 
     It runs until it is interrupted. Exit code: 0 after it was told to stop; 2 where it cannot start.
     """
     from stanch.app.sealing_keys import key_place
-    from stanch.app.settings import settings_of
+    from stanch.app.settings import WORKBENCH_HOURS, settings_of
     from stanch.surfaces.cli.stopping import Stopping
     from stanch.surfaces.cli.trusting import trusted
     from stanch.surfaces.cli.welcome import Progress
@@ -164,6 +179,7 @@ def up(  # noqa: PLR0917 - typer calls it by name
             database=database,
             keys=key_place(key_file, key_env, key_command),
             content=content,
+            workbench_hours=WORKBENCH_HOURS if workbench_hours is None else workbench_hours,
         )
         progress.end()
         given = replace(given, trust=trusted(given, tuple(trust or ())))
