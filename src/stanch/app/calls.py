@@ -129,10 +129,16 @@ class Calls:
         return self._store.get_call(call_id)
 
     def list(
-        self, session_id: str, *, state: CallState | None = None, limit: int = 50, cursor: str | None = None
+        self,
+        session_id: str,
+        *,
+        state: CallState | None = None,
+        tool: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> Page[CallRecord | Broken]:
         """A page of the session's calls, newest first."""
-        return self._store.list_calls(session_id=session_id, state=state, limit=limit, cursor=cursor)
+        return self._store.list_calls(session_id=session_id, state=state, tool=tool, limit=limit, cursor=cursor)
 
     def finish(self, call_id: str, move: Move, *, by: Actor) -> CallRecord:
         """The call, at its end: `complete`, `fail` or `cancel`. Raises `Conflict` where it is not running."""

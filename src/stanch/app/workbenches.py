@@ -74,8 +74,13 @@ class Workbenches:
 
     def look(self, session_id: str) -> tuple[Memory, Registry, Entries]:
         """What the workbench remembers and holds, for a person, whoever works in it now. Raises as `held` does."""
-        directory, remembered = self._directory(session_id), self._memories.of(session_id)
-        return remembered.memory, remembered.registry, directory.entries()
+        memory, registry = self.remembered(session_id)
+        return memory, registry, self._directory(session_id).entries()
+
+    def remembered(self, session_id: str) -> tuple[Memory, Registry]:
+        """What the workbench remembers alone. Raises `Forgotten` and `StoreUnreadable`."""
+        found = self._memories.of(session_id)
+        return found.memory, found.registry
 
     def directory(self, session_id: str) -> Directory:
         """The directory of the session's workbench, for a person who reads in it. Raises `BadInput`."""

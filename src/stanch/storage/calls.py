@@ -74,11 +74,13 @@ class Calls(Transactions):
         *,
         session_id: str | None = None,
         state: CallState | None = None,
+        tool: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page[CallRecord | Broken]:
         """A page of calls, newest first."""
-        filters = {CALLS.c.session_id: session_id, CALLS.c.state: None if state is None else state.value}
+        state_value = None if state is None else state.value
+        filters = {CALLS.c.session_id: session_id, CALLS.c.state: state_value, CALLS.c.tool: tool}
         order = (CALLS.c.created_at, CALLS.c.id)
         with self._reading() as connection:
             return page_of(connection, CALL, order, limit=limit, cursor=cursor, filters=filters, descending=True)

@@ -36,6 +36,9 @@ from stanch.surfaces.console import (
     tiers,
     vault,
     who_saw,
+    workbench,
+    workbench_file,
+    workbench_list,
 )
 from stanch.surfaces.console.guard import HEADERS, HOME, LOGIN, Asked, Guard, cookie_of, form_of, goes_to, html
 from stanch.surfaces.console.logins import LONGEST, LoginRefused, Logins
@@ -45,7 +48,7 @@ from stanch.surfaces.console.streaming import streaming
 LOGOUT = "/logout"
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
 _STATIC = (
-    *("console.css", "cards.css", "sessions.css", "tiers.css", "content.css", "receipts.css"),
+    *("console.css", "cards.css", "sessions.css", "tiers.css", "content.css", "receipts.css", "workbench.css"),
     *("console.js", "sessions.js", "tiers.js"),
     *("htmx.min.js", "hx-sse.min.js", "icon.svg", "htmx.LICENSE.txt"),
 )
@@ -82,6 +85,13 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.form(f"{session}/end", session_page.end),
         guard.page(f"{session}/sent", sent.page),
         guard.page(f"{session}/receipts", receipts.page),
+        guard.page(workbench_list.PAGE, workbench_list.page),
+        guard.page(f"{session}/workbench", workbench.page),
+        guard.page(f"{session}/workbench/file", workbench_file.page),
+        guard.page(f"{session}/workbench/download", workbench_file.download),
+        guard.page(f"{session}/workbench/output", workbench_file.output),
+        guard.form(f"{session}/workbench/remove", workbench.remove),
+        guard.form(f"{session}/workbench/clear", workbench.clear),
         Route(f"{session}/stream", session_stream.streaming(guard), methods=["GET"], include_in_schema=False),
         guard.page(rules.PAGE, rules.page),
         guard.form("/console/rules/write", rules.write_rule),
