@@ -91,7 +91,7 @@ def test_names_that_code_chose(world: World, visitor: Visitor, session: str) -> 
         assert said.startswith("attachment; ")
         assert "%E2%80%AE" not in said
         assert (reply.headers["x-content-type-options"], reply.headers["cache-control"]) == ("nosniff", "no-store")
-    for fields in forms_of(text):
+    for fields in reversed(forms_of(text)):
         remove(visitor, session, 303, **fields)
     assert "Nothing lies there." in visitor.get(page(session))
 
@@ -187,7 +187,7 @@ def test_a_taint_is_told_in_words(world: World, visitor: Visitor, session: str) 
     made.taint(world, session)
     text = re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", "", visitor.get(page(session)))))
     assert f"since file:in/{MARKUP} came in" in text
-    assert "it is a copy of file:in/" in text
+    assert "It is a copy of file:in/" in text
     assert text.count("✕ tainted") == 2
     assert text.count("✓ known") == 1
     with world.service.workbenches.held(session, by=BY) as bench, bench.run():
@@ -331,9 +331,9 @@ def test_the_list_and_how_long_each_stays(world: World, visitor: Visitor, sessio
     for one in (session, other):
         world.service.sessions.end(one, by=BY)
     text = visitor.get("/console/workbenches")
-    assert text.count("removed after") == 1
+    assert text.count("to be removed") == 1
     assert "each stays for 24 hours" in text
-    assert "It is removed after" in visitor.get(page(session))
+    assert "it is to be removed" in visitor.get(page(session))
     assert "It stays until what was withheld of it has been read." in visitor.get(page(other))
     assert Clearing(world.service.workbenches).clear_due(timedelta(0)) == [session]
     assert "its session had ended: all of it was removed, and what it remembered" in visitor.get(page(session))

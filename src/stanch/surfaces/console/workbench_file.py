@@ -92,7 +92,7 @@ def output(asked: Asked) -> Response:
         wide=True,
         session=bench.session,
         call=call,
-        shown=whole(bench.say(text)),
+        shown=whole(bench.say(text).removesuffix("\n")),
         bench=bench.address(),
     )
 
