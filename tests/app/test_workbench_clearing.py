@@ -187,6 +187,7 @@ def test_no_link_is_followed(store: Store, benches: Workbenches, clearing: Clear
     assert clearing.clear_due(AFTER) == [SESSION]
     assert (outside / "below" / "kept").read_text() == "kept"
     assert outside.stat().st_mode & 0o777 == 0o755
+    assert [one.name for one in outside.iterdir()] == ["below"]
     assert {one.name for one in place.parent.iterdir()} == {"cafe" * 4, "f00d" * 4}
 
 
