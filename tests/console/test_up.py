@@ -45,3 +45,13 @@ def test_up_says_where_the_console_is_and_stops_at_once_while_somebody_looks(run
     assert ended.wait(10)
     listening.join(10)
     assert running.token not in running.complained
+
+
+@pytest.mark.parametrize(("given", "said"), [((), "24 hours"), (("--workbench-hours", "1"), "1 hour,"), ("0", "until")])
+def test_up_says_how_long_workbenches_stay(given: tuple[str, ...] | str, said: str, tmp_path: Path) -> None:
+    words = ("--workbench-hours", given) if isinstance(given, str) else given
+    with Forked(tmp_path / "data", *words, cwd=tmp_path) as running:
+        running.ready()
+        with httpx2.Client(base_url=running.url, headers={"Origin": running.url}, timeout=60) as client:
+            assert client.post("/login", data={"token": running.token}).status_code == 303
+            assert said in client.get("/console/workbenches").text

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Dialog, expect
 
 from tests.console import workbench_world as made
 from tests.console.visitors import Person
@@ -49,7 +49,12 @@ def test_what_code_called_its_files_does_nothing(world: World, session: str, bro
     with Person(world, browser) as person:
         view = person.page
         dialogs: list[str] = []
-        view.on("dialog", lambda asked: (dialogs.append(asked.message), asked.accept()))
+
+        def answer(asked: Dialog) -> None:
+            dialogs.append(asked.message)
+            asked.accept()
+
+        view.on("dialog", answer)
         view.goto(f"{world.url}{page(session)}")
         for at in range(len(HOSTILE)):
             view.locator("#files .name a").nth(at).click()

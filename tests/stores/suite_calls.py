@@ -98,6 +98,8 @@ class Calls(OnAStore):
         assert (other.get_call(call.id), other.get_approval(request.request_id)) == (call, request)
         assert (other.get_clarification("ask_1"), other.get_bypass(held.id)) == (question, held)
         assert other.list_calls(session_id=session.id).items == (call,)
+        assert other.list_calls(session_id=session.id, tool=call.tool).items == (call,)
+        assert other.list_calls(session_id=session.id, tool="no such").items == ()
         assert other.list_approvals().items == (request,)
         assert other.list_clarifications(session_id=session.id).items == (question,)
         assert other.list_clarifications(session_id="none").items == ()

@@ -59,12 +59,9 @@ class Calls(Transactions):
 
     def find_call(self, session_id: str, tool_call_id: str) -> CallRecord | None:
         """The newest call of the session that its agent knows by this id; None where there is none."""
-        wanted = (
-            select(CALLS)
-            .where(CALLS.c.session_id == session_id, CALLS.c.tool_call_id == tool_call_id)
-            .order_by(CALLS.c.created_at.desc(), CALLS.c.id.desc())
-            .limit(1)
-        )
+        known_so = (CALLS.c.session_id == session_id, CALLS.c.tool_call_id == tool_call_id)
+        newest_first = (CALLS.c.created_at.desc(), CALLS.c.id.desc())
+        wanted = select(CALLS).where(*known_so).order_by(*newest_first).limit(1)
         with self._reading() as connection:
             row = connection.execute(wanted).mappings().first()
         return None if row is None else CALL.readable(row)
