@@ -23,12 +23,12 @@ def state(world: World, request_id: str) -> str:
 
 
 def test_the_inbox_says_exactly_what_waits(world: World) -> None:
-    assert world.get("/api/inbox") == {"total": 0, "approvals": [], "clarifications": [], "next": None}
+    assert world.get("/api/inbox") == {"total": 0, "approvals": [], "clarifications": [], "plans": [], "next": None}
     request, _ = asked(world)
     session = world.session()
     question = world.post(f"/api/sessions/{session}/questions", {"question": "Which?", "choices": ["a", "b"]}, 201)
     found = world.get("/api/inbox")
-    assert set(found) == {"total", "approvals", "clarifications", "next"}
+    assert set(found) == {"total", "approvals", "clarifications", "plans", "next"}
     assert (found["total"], found["clarifications"]) == (2, [question])
     assert found["approvals"] == [world.get(f"/api/inbox/approvals/{request}")]
     shown = found["approvals"][0]

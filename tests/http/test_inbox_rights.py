@@ -45,11 +45,14 @@ BODIES: dict[str, Any] = {
     "/api/calls/{call_id}/finish": {"outcome": "completed"},
     "/api/inbox/approvals/{request_id}/resolve": {"action": "approve"},
     "/api/inbox/clarifications/{request_id}/resolve": {"answer": "x"},
+    "/api/inbox/plans/{plan_id}/resolve": {"action": "approve", "requests": [{"request_id": "r", "fingerprint": "f"}]},
 }
 FORBIDDEN = (
     ("GET", "/api/inbox"),
     ("GET", "/api/inbox/approvals/{request_id}"),
     ("POST", "/api/inbox/approvals/{request_id}/resolve"),
+    ("GET", "/api/inbox/plans/{plan_id}"),
+    ("POST", "/api/inbox/plans/{plan_id}/resolve"),
     ("POST", "/api/inbox/clarifications/{request_id}/resolve"),
     ("GET", "/api/sessions/{session_id}/bypasses"),
     ("POST", "/api/sessions/{session_id}/bypasses"),
@@ -81,6 +84,8 @@ def waiting(world: World) -> dict[str, str]:
     session = world.session()
     world.rows("UPDATE sessions SET principal_id = 'somebody'")
     made = world.post(f"/api/sessions/{session}/calls", {"tool": "execute_cmd", "arguments": {"command": "make"}}, 201)
+    calls = [{"tool": "execute_cmd", "arguments": {"command": "make all"}}]
+    (planned,) = world.post("/api/judge/plan", {"session_id": session, "calls": calls, "submit": True})
     held = world.post(f"/api/sessions/{session}/bypasses", {"secs": 0}, 201)
     return {
         "session_id": session,
@@ -89,6 +94,7 @@ def waiting(world: World) -> dict[str, str]:
         "bypass_id": held["id"],
         **dict.fromkeys(("project_id", "ticket_id", "job_id", "group_id", "token_id", "turn_id"), "default"),
         "rule_id": "1",
+        "plan_id": planned["plan_id"],
     }
 
 

@@ -264,7 +264,7 @@ def test_a_call_that_a_hook_makes_another_after_its_approval_does_not_run(place:
         program.approve(submitted.approval.request_id, by="ada")
         changes.append(Rewrite({"path": "src/b", "content": "y"}))
         started = program.service.calls.start(submitted.call.id, by=ADA)
-        assert started.call.state is CallState.REJECTED
+        assert (started.call.state, started.call.reason["code"]) == (CallState.REJECTED, "rewrite_loop")
         changes.clear()
         free = program.service.calls.submit(session, "write_file", {"path": "free", "content": "x"}, by=ADA)
         changes.append(Rewrite({"path": "other", "content": "y"}))

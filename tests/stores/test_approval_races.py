@@ -1,4 +1,4 @@
-"""Two who approve, a clock that runs out and a session that cancels, all at the same moment: one of them wins.
+"""Two who approve or start, a clock that runs out and a session that cancels, all at the same moment: one wins.
 
 Each race has two nodes on one store, so that no lock within a process helps. Every other is told who was first, and the
 call stands where the winner brought it.
@@ -20,7 +20,7 @@ from stanch.storage.store import Store
 from stanch.values.approval import ApprovalRecord, ApprovalState, CallRecord, CallState, Fingerprint
 from stanch.values.fault import Conflict
 from stanch.values.identity import Source
-from stanch.values.records import Actor
+from stanch.values.records import Actor, AuditRecord
 from tests.stores.conftest import new_database, postgresql_server
 from tests.stores.places import BY, PostgresqlPlace, new_session
 
@@ -29,6 +29,7 @@ __all__ = ["new_database", "postgresql_server"]
 ROUNDS = pytest.mark.parametrize("rounds", [60, pytest.param(1000, marks=pytest.mark.soak)])
 SECONDS = 60.0
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
+AFTERWARDS = datetime(2200, 1, 1, tzinfo=UTC)
 OUTCOME = {
     ApprovalState.APPROVED: CallState.PENDING,
     ApprovalState.REJECTED: CallState.REJECTED,
@@ -55,7 +56,7 @@ def nodes(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Nodes]:
 
 
 def waiting(store: Store, session: str, number: int) -> ApprovalRecord:
-    """A new call that waits for approval until the far future."""
+    """A new call that waits for approval until the far future, and whose approval holds until after `LATER`."""
     now = datetime.now(UTC)
     reason = {"code": "rule", "layer": "persisted_rules", "subject": "make", "sentence": "It asks"}
     call = CallRecord(
@@ -65,8 +66,8 @@ def waiting(store: Store, session: str, number: int) -> ApprovalRecord:
     approval = ApprovalRecord(
         request_id=f"req_{number}", call_id=call.id, session_id=session, tool_call_id="c", tool_name=call.tool,
         arguments=call.arguments, targets=(), agent_id="a", source=Source.API, context_label="", reason=reason,
-        asked=("persisted_rules:rule:default/6",), scripts={}, fingerprint=Fingerprint("a", "b", "c"), created_at=now,
-        expires_at=LATER - timedelta(days=1),
+        asked=("persisted_rules:rule:default/6",), scripts={}, fingerprint=Fingerprint("a", "b", "c"),
+        created_at=now - timedelta(days=9), expires_at=LATER - timedelta(days=1),
     )  # fmt: skip
     store.add_call(call, approval, by=BY)
     return approval
@@ -152,3 +153,36 @@ def test_a_released_call_is_started_once(nodes: Nodes, rounds: int) -> None:
         assert one.get_call(f"call_{number}").state is CallState.RUNNING
     rows = one.list_audit(action="call.start", limit=100)
     assert rows.total == rounds
+
+
+@ROUNDS
+def test_a_call_is_started_or_its_approval_is_over_and_never_both(nodes: Nodes, rounds: int) -> None:
+    one, other = nodes
+    chance, winners = random.Random(), set()
+    session = new_session(one).id
+    for number in range(rounds):
+        request = waiting(one, session, number).request_id
+        one.resolve_approval(request, ApprovalState.APPROVED, by=BY)
+        pending = other.get_call(f"call_{number}")
+        works: list[Callable[[], object]] = [
+            start(one, "n1", pending),
+            start(other, "n2", pending),
+            lambda: one.expire_due(AFTERWARDS),
+            lambda: other.expire_due(AFTERWARDS),
+        ]
+        chance.shuffle(works)
+        found = race(works)
+        call = one.get_call(pending.id)
+        started = [got for got in found if isinstance(got, CallRecord)]
+        ended = [got for got in found if got == [pending.id]]
+        assert len(started) + len(ended) == 1, found
+        assert call.state is (CallState.RUNNING if started else CallState.REJECTED)
+        assert call.reason["code"] == ("rule" if started else "approval_lapsed")
+        for told in (got for got in found if isinstance(got, Conflict)):
+            assert call.state.value in str(told), told
+        assert [row.action for row in one.list_audit(subject=pending.id).items if isinstance(row, AuditRecord)][1:] == [
+            "call.start" if started else "call.expire"
+        ]
+        winners.add(call.state)
+    assert len(winners) == 2, "the races were none"
+    assert one.verify_audit().broken is None

@@ -13,6 +13,8 @@ from stanch.values.decision import Decision, Effect
 from stanch.values.reason import Code, LayerId, Reason
 from stanch.values.records import Actor
 
+REWRITTEN = "a policy or a hook has changed its arguments since"
+
 
 def reason_of(decision: Decision) -> dict[str, Any]:
     """The reason of a decision."""
@@ -23,6 +25,14 @@ def said(code: Code, decision: Decision) -> dict[str, Any]:
     """A reason of the approval itself, about what the decision is about."""
     about = decision.reason
     return reason_json(Reason(code, LayerId.APPROVAL, None, about.subject, "", about.requested), Effect.DENY)
+
+
+def rewritten(decision: Decision) -> dict[str, Any]:
+    """The reason why a person is asked again: the gate's own layers made another call of it than was approved."""
+    about = decision.reason
+    rule = about.rule if decision.effect is Effect.ASK else None
+    reason = Reason(Code.CALL_CHANGED, LayerId.APPROVAL, rule, about.subject, REWRITTEN, about.requested)
+    return reason_json(reason, Effect.ASK)
 
 
 def said_by(code: Code, approval: ApprovalRecord, by: Actor) -> dict[str, Any]:

@@ -12,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from stanch.app.approval_words import reason_of, said
+from stanch.app.approval_words import reason_of, rewritten, said
 from stanch.app.approving import Approving
 from stanch.app.asking import Answered, Asking, strictest
 from stanch.gate.approval import Move, asks_of, covers, difference
 from stanch.gate.fingerprint import same_arguments
+from stanch.gate.plans import InPlan, call_id_in
+from stanch.storage.answering import Lapsed
 from stanch.storage.store import Store
 from stanch.values.approval import ApprovalRecord, CallRecord, CallState
 from stanch.values.decision import Decision, Effect
@@ -49,11 +51,13 @@ class Calls:
         *,
         tool_call_id: str = "",
         cwd: str | None = None,
+        at: InPlan | None = None,
         by: Actor,
     ) -> Submitted:
         """The call, judged and stored: pending where it may start, awaiting approval, or rejected.
 
-        Raises `BadCall`, `NotFound`, and `Conflict` where the session has ended or too many of its calls wait.
+        `at` is its place in the plan that it is asked for with; None for a call by itself. Raises `BadCall`,
+        `NotFound`, and `Conflict` where the session has ended or too many of its calls wait.
         """
         line = self._asking.line(session_id, tool, arguments, call_id=tool_call_id, cwd=cwd)
         decision = strictest(line).decision
@@ -61,7 +65,7 @@ class Calls:
         judged = line[0].decision.call.call.arguments
         now = self._approving.now()
         call = CallRecord(
-            id=f"call_{secrets.token_hex(12)}",
+            id=f"call_{secrets.token_hex(12)}" if at is None else call_id_in(at),
             session_id=session_id,
             tool_call_id=tool_call_id,
             tool=tool,
@@ -96,8 +100,9 @@ class Calls:
         """The call, judged again and running from now on, unless something refuses it by now.
 
         `tool` and `arguments` are what its runner is about to run, where the runner says so: any other than what was
-        judged is refused. A call that must not run is rejected with its reason, or awaits approval anew. Whoever gets
-        a call that is `running` runs it, this once. Raises `Conflict` where it is not pending.
+        judged is refused. A call that must not run is rejected with its reason, or awaits approval anew: so does an
+        approved one of which a policy or a hook makes something else by now. Whoever gets a call that is `running` runs
+        it, this once. Raises `Conflict` where it is not pending.
         """
         call = self._store.get_call(call_id)
         if call.state is not CallState.PENDING:
@@ -110,18 +115,25 @@ class Calls:
         if decision.effect is Effect.DENY:
             moved = self._store.move_call(call.id, Move.REJECT, reason=reason_of(decision), expected=call, by=by)
             return Submitted(moved, decision)
-        if _differ(line[0].decision.call.call.arguments, call.arguments):
-            # WHY: a hook makes something else of the call by now than what was kept, and than what a person saw.
-            return self._refused(call, Code.CALL_CHANGED, decision, by)
         approval = None if call.request_id is None else self._store.get_approval(call.request_id)
-        if approval is not None:
-            changed = difference(approval.fingerprint, self._approving.fingerprint(line))
+        now = None if approval is None else self._approving.fingerprint(line)
+        if _differ(line[0].decision.call.call.arguments, call.arguments):
+            # WHY: a policy or a hook makes something else of the call by now than what was kept, and than what a person
+            # saw. What they approved is for that and for nothing else: whoever approves sees what it has become.
+            if approval is not None and now is not None and approval.fingerprint.context == now.context:
+                return self._asked_again(call, line, decision, rewritten(decision), by)
+            return self._refused(call, Code.CALL_CHANGED, decision, by)
+        if approval is not None and now is not None:
+            changed = difference(approval.fingerprint, now)
             if changed is not None:
                 return self._refused(call, changed, decision, by)
         asks = asks_of(answer for one in line for answer in one.decision.answers)
         if asks and (approval is None or not covers(approval.asked, asks)):
-            return self._asked_again(call, line, decision, by)
-        moved = self._store.move_call(call.id, Move.START, node=self._node, expected=call, by=by)
+            return self._asked_again(call, line, decision, reason_of(decision), by)
+        try:
+            moved = self._store.move_call(call.id, Move.START, node=self._node, expected=call, by=by)
+        except Lapsed:
+            moved = self._store.lapse_call(call.id)
         return Submitted(moved, decision, approval)
 
     def get(self, call_id: str) -> CallRecord:
@@ -153,12 +165,14 @@ class Calls:
         reason = said(code, decision)
         return Submitted(self._store.move_call(call.id, Move.REJECT, reason=reason, expected=call, by=by), decision)
 
-    def _asked_again(self, call: CallRecord, line: Sequence[Answered], decision: Decision, by: Actor) -> Submitted:
+    def _asked_again(
+        self, call: CallRecord, line: Sequence[Answered], decision: Decision, reason: Mapping[str, Any], by: Actor
+    ) -> Submitted:
         session = self._store.get_session(call.session_id)
         if not session.approver:
             return self._refused(call, Code.NO_APPROVER, decision, by)
-        approval = self._approving.request(call, session, line)
-        moved = self._store.ask_again(call.id, approval, reason=reason_of(decision), expected=call, by=by)
+        approval = replace(self._approving.request(call, session, line), reason=reason)
+        moved = self._store.ask_again(call.id, approval, reason=reason, expected=call, by=by)
         return Submitted(moved, decision, approval)
 
     @staticmethod

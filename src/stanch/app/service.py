@@ -37,6 +37,7 @@ from stanch.app.organization import Organization
 from stanch.app.organized import Organized, noting
 from stanch.app.overview import Overview
 from stanch.app.performing import Performing
+from stanch.app.plans import Plans
 from stanch.app.policy_groups import PolicyGroups
 from stanch.app.projecting import Projecting
 from stanch.app.projects import Projects
@@ -107,6 +108,7 @@ class Service:
         self.audit = AuditLog(store)
         self.bypasses = Bypasses(store, node.id, clock)
         self.approving = Approving(store, live, self._asking, self.bypasses, clock)
+        self.plans = Plans(store, self.approving)
         self.calls = Calls(store, self._asking, self.approving, node.id)
         self.inbox = Inbox(store, live, clock)
         self.overview = Overview(store, live)

@@ -133,7 +133,8 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
         ),
         Code.CALL_CHANGED: (
             "What was about to run was not what a person approved: other arguments, another tool, or a session whose "
-            "context has changed since.",
+            "context has changed since. Where a policy or a hook made other arguments of it than were approved, a "
+            "person is asked anew, and sees those.",
             "Ask again: the call is then judged as it is, and shown as it is.",
         ),
         Code.REJECTED: (
@@ -143,6 +144,11 @@ ABOUT: Mapping[Code, tuple[str, str]] = MappingProxyType(
         Code.APPROVAL_EXPIRED: (
             "Nobody answered before the request's time was over.",
             "Ask again, or have requests of this source wait longer: `[approvals.expires_after]`.",
+        ),
+        Code.APPROVAL_LAPSED: (
+            "The call was approved, and nobody started it for as long as its request could have waited for the answer, "
+            "counted from the answer.",
+            "Ask again, or have approvals of this source hold longer: `[approvals.expires_after]`.",
         ),
         Code.NO_APPROVER: (
             "The call needs a person's approval, and its session was opened with nobody who approves.",

@@ -39,9 +39,10 @@ TEMPLATES: Mapping[Code, str] = MappingProxyType(
         Code.PATH_PROTECTED: "Denied because it belongs to Stanch itself: {subject}",
         Code.RUNS_CODE: "Denied because what is written there is run as code later: {subject}",
         Code.TARGET_CHANGED: "Refused because the target changed after it was judged: {subject}",
-        Code.CALL_CHANGED: "Refused because the call or its context is not what was approved: {subject}",
+        Code.CALL_CHANGED: "{verb} because the call or its context is not what was approved: {subject}",
         Code.REJECTED: "Rejected by {detail}: {subject}",
         Code.APPROVAL_EXPIRED: "Rejected because nobody answered in time: {subject}",
+        Code.APPROVAL_LAPSED: "Rejected because it was approved and not started for as long as that held: {subject}",
         Code.NO_APPROVER: "Rejected because it needs approval and this session has nobody who approves: {subject}",
         Code.CANCELLED: "Cancelled by {detail}: {subject}",
         Code.INTERRUPTED: "Interrupted: its process ended while it was running, and it is not run again: {subject}",
@@ -79,7 +80,7 @@ def sentence(reason: Reason, effect: Effect = Effect.DENY) -> str:
     )
     if rule and rule.note and reason.code is Code.RULE:
         text += f" [{visible(rule.note)}]"
-    if reason.detail and reason.code is Code.RULE:
+    if reason.detail and reason.code in (Code.RULE, Code.CALL_CHANGED):
         text += f" ({visible(reason.detail)})"
     return text
 

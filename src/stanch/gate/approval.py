@@ -8,10 +8,11 @@ INVARIANT: `running` is reached from `pending` alone, and by one move; what is f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 
-from stanch.values.approval import CallState, Fingerprint
+from stanch.values.approval import ApprovalRecord, ApprovalState, CallState, Fingerprint
 from stanch.values.decision import Answer, Effect
 from stanch.values.reason import Code, LayerId
 
@@ -57,6 +58,27 @@ def moved(state: CallState, move: Move) -> CallState | None:
     return MOVES.get((state, move))
 
 
+def holds_until(approval: ApprovalRecord) -> datetime | None:
+    """Until when the call of an approved request may be started; None where it may be for ever, or is not approved.
+
+    WHY as long as it could have waited: its source says how long a question of it means anything, answered or not. This
+    is counted from the answer, and a policy that was changed since then changes nothing about it.
+    """
+    answered, asked_until = approval.resolved_at, approval.expires_at
+    if approval.state is not ApprovalState.APPROVED or answered is None or asked_until is None:
+        return None
+    try:
+        return answered + (asked_until - approval.created_at)
+    except OverflowError:  # further away than there are dates
+        return None
+
+
+def has_lapsed(approval: ApprovalRecord, now: datetime) -> bool:
+    """True where the request was approved, and its approval holds no longer."""
+    until = holds_until(approval)
+    return until is not None and until <= now
+
+
 def asks_of(answers: Iterable[Answer | None]) -> tuple[str, ...]:
     """Every ask among the answers to a call, as an approval names it: its layer, its code, its rule if one spoke.
 
@@ -74,6 +96,11 @@ def asks_of(answers: Iterable[Answer | None]) -> tuple[str, ...]:
             mandated = "!" if answer.mandated else ""
             found.append(f"{answer.layer.value}:{answer.code.value}{mandated}:{rule}")
     return tuple(dict.fromkeys(found))
+
+
+def is_mandated(asked: Iterable[str]) -> bool:
+    """True where one of these asks is one that only a person may answer, each time."""
+    return any(one.split(":", 2)[1].endswith("!") for one in asked if one.count(":") >= 2)
 
 
 def difference(shown: Fingerprint, now: Fingerprint) -> Code | None:

@@ -13,7 +13,8 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from stanch.gate.approval import Move, moved
+from stanch.gate.approval import Move, has_lapsed, moved
+from stanch.storage.answering import EXPIRED, Lapsed, answerable, call_detail, resolution
 from stanch.storage.approval_nouns import (
     APPROVAL,
     BYPASS,
@@ -49,7 +50,7 @@ class Calls(Transactions):
             change.add(CALL, row)
             if approval is not None:
                 change.add(APPROVAL, approval_columns(approval))
-            change.detail.update(_detail(call, approval))
+            change.detail.update(call_detail(call, approval))
         return record
 
     def get_call(self, call_id: str) -> CallRecord:
@@ -96,12 +97,17 @@ class Calls(Transactions):
         """The call after a move that concerns no open approval: start, end, a rule that denies by now.
 
         Raises `Conflict`, which says where the call stands and who brought it there, where the move cannot be made, or
-        the call is no longer as `expected`.
+        the call is no longer as `expected`; and `Lapsed` where it is started later than its approval holds.
         """
         with self._changing(by, f"call.{move.value}", call_id) as change:
             call = self._moving(change, call_id, move, expected)
             if call.state is CallState.AWAITING_APPROVAL:
                 self._close(change, call, ApprovalState.CANCELLED, by, None)
+            if move is Move.START and call.request_id is not None:
+                # WHY here: between whoever starts it and the clock that ends its approval, one is first.
+                approval = APPROVAL.readable(change.find(APPROVAL, call.request_id))
+                if has_lapsed(approval, change.at):
+                    raise Lapsed(approval)
             change.detail.update(detail or {})
             return self._put(change, call, move, reason, node)
 
@@ -123,13 +129,13 @@ class Calls(Transactions):
         """
         with self._changing(by, "call.ask", call_id) as change:
             if replaces is not None:
-                _answerable(APPROVAL.readable(change.find(APPROVAL, replaces)), change.at)
+                answerable(APPROVAL.readable(change.find(APPROVAL, replaces)), change.at)
                 change.detail.update(replaces=replaces, answer=answer)
             call = self._moving(change, call_id, Move.ASK, expected)
             if call.state is CallState.AWAITING_APPROVAL:
                 self._close(change, call, ApprovalState.REPLACED, by, None)
             change.add(APPROVAL, approval_columns(approval))
-            change.detail.update(_detail(call, approval))
+            change.detail.update(call_detail(call, approval))
             extra = {
                 "request_id": approval.request_id,
                 "tool": approval.tool_name,
@@ -164,11 +170,11 @@ class Calls(Transactions):
         }[to]
         with self._changing(by, f"approval.{to.value}", request_id) as change:
             approval = APPROVAL.readable(change.find(APPROVAL, request_id))
-            _answerable(approval, None if to is ApprovalState.EXPIRED else now or change.at)
+            answerable(approval, None if to is ApprovalState.EXPIRED else now or change.at)
             if answer is not None:
                 change.detail["answer"] = answer
             call = self._moving(change, approval.call_id, move, None)
-            columns: dict[str, Any] = _resolved(change, to, by, note)
+            columns: dict[str, Any] = resolution(change, to, by, note)
             extra: dict[str, Any] = {}
             if edited is not None:
                 columns |= (new := call_part(edited))
@@ -256,44 +262,5 @@ class Calls(Transactions):
         change.connection.execute(
             update(APPROVALS)
             .where(APPROVALS.c.call_id == call.id, APPROVALS.c.state == ApprovalState.OPEN.value)
-            .values(**_resolved(change, to, by, note))
+            .values(**resolution(change, to, by, note))
         )
-
-
-def _resolved(change: Change, to: ApprovalState, by: Actor, note: str | None) -> dict[str, Any]:
-    return {
-        "state": to.value,
-        "resolved_by": by.principal,
-        "surface": by.surface,
-        "note": note,
-        "resolved_at": written_moment(change.at),
-    }
-
-
-def _answerable(approval: ApprovalRecord, at: datetime | None) -> None:
-    """Raises `Conflict` for a request that has been answered, or whose time is over at this moment."""
-    if approval.state is not ApprovalState.OPEN:
-        raise Conflict(answered(approval))
-    if at is not None and approval.expires_at is not None and approval.expires_at <= at:
-        when = f"{approval.expires_at:%Y-%m-%d %H:%M:%S} UTC"
-        raise Conflict(f"the request {quoted(approval.request_id)} expired at {when}")
-
-
-EXPIRED: Mapping[str, Any] = {"code": "approval_expired", "layer": "approval", "sentence": "Nobody answered in time"}
-
-
-def answered(approval: ApprovalRecord) -> str:
-    """What is said to whoever answers a request that has been answered: by whom, how and when."""
-    when = "" if approval.resolved_at is None else f" at {approval.resolved_at:%Y-%m-%d %H:%M:%S} UTC"
-    who = f" by {approval.resolved_by} ({approval.surface})" if approval.resolved_by else ""
-    return f"the request {quoted(approval.request_id)} was {approval.state.value}{who}{when}"
-
-
-def _detail(call: CallRecord, approval: ApprovalRecord | None) -> dict[str, Any]:
-    """What an audit row says of a call: names, never an argument."""
-    said: dict[str, Any] = {"session": call.session_id, "tool": call.tool, "code": call.reason.get("code")}
-    if approval is not None:
-        said.update(request=approval.request_id, agent=approval.agent_id, fingerprint=str(approval.fingerprint))
-        if approval.expires_at is not None:
-            said["expires_at"] = written_moment(approval.expires_at)
-    return said

@@ -25,6 +25,7 @@ from stanch.storage.jobs import Jobs
 from stanch.storage.listening import Ear
 from stanch.storage.messages import MESSAGES_CHANNEL
 from stanch.storage.migrating import bring_up_to_date, missing
+from stanch.storage.plan_rows import PlanRows
 from stanch.storage.projects import Projects
 from stanch.storage.rules import Rules
 from stanch.storage.sessions import Sessions
@@ -51,6 +52,7 @@ class Store(
     Tokens,
     Audit,
     Waiting,
+    PlanRows,
     Telling,
     Turns,
     JobRuns,

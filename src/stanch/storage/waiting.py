@@ -12,8 +12,9 @@ from sqlalchemy import insert, or_, select, update
 
 from stanch.gate.approval import Move
 from stanch.storage.approval_nouns import BYPASS, CALL, CLARIFICATION, NODE, bypass_columns, bypass_detail
-from stanch.storage.calls import CLOCK, Calls
+from stanch.storage.calls import CLOCK
 from stanch.storage.job_runs import interrupt_runs
+from stanch.storage.lapsing import Lapsing
 from stanch.storage.nouns import SESSION
 from stanch.storage.pages import page_of
 from stanch.storage.rows import written_json, written_moment
@@ -36,7 +37,7 @@ INTERRUPTED = {
 _NODE = Actor("stanch", "node")
 
 
-class Waiting(Calls):
+class Waiting(Lapsing):
     """The part of a store that keeps bypasses, questions and nodes."""
 
     # --- bypasses ------------------------------------------------------------------------------------------------

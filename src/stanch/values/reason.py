@@ -63,6 +63,7 @@ class Code(StrEnum):
     CALL_CHANGED = "call_changed"
     REJECTED = "rejected"
     APPROVAL_EXPIRED = "approval_expired"
+    APPROVAL_LAPSED = "approval_lapsed"
     NO_APPROVER = "no_approver"
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from stanch.app.bypassing import LONGEST_BYPASS
+from stanch.gate.plans import MOST_PLACES
 from stanch.surfaces.http.bodies import Body, Line, Name
 
 Text = Annotated[str, Field(min_length=1, max_length=100_000)]
@@ -54,6 +55,21 @@ class ResolveBody(Body):
         default=None, description="Left out: the tool's category if known, else its MCP server, else all."
     )
     include_subagents: bool = False
+
+
+class ShownBody(Body):
+    """A request of a plan as it was shown: what `fingerprint` said there."""
+
+    request_id: Line
+    fingerprint: Line
+
+
+class PlanAnswerBody(Body):
+    """A person's answer to requests of a plan: to those that are named, and to no other."""
+
+    action: Literal["approve", "reject"]
+    note: Annotated[str, Field(max_length=10_000)] | None = None
+    requests: Annotated[list[ShownBody], Field(min_length=1, max_length=MOST_PLACES)]
 
 
 class QuestionBody(Body):

@@ -12,6 +12,7 @@ from functools import partial
 
 from stanch.app.approving import BypassWish, Edit, EditRefused, Resolved
 from stanch.app.owning import own_question, own_session
+from stanch.app.plans import plans_of
 from stanch.app.tokens import Caller
 from stanch.app.told_records import TellsRecords
 from stanch.explain.written import reason_json
@@ -24,6 +25,7 @@ from stanch.surfaces.http.routers import BODY, guarded
 from stanch.surfaces.http.shown_calls import (
     ApprovalShown,
     InboxShown,
+    PlanShown,
     QuestionShown,
     ResolvedShown,
     approval_shown,
@@ -43,10 +45,12 @@ OF_AN_APPROVAL = ("tool", "arguments", "bypass_secs", "bypass_scope", "include_s
 def read_inbox(service: Served, limit: Limit = 50, cursor: Cursor = None, session_id: str | None = None) -> InboxShown:
     """List what waits for a person, oldest first, at most `limit` of each kind."""
     waiting = service.inbox.list(session_id=session_id, limit=limit, cursor=cursor)
+    plans = service.plans.waiting(plans_of(waiting.approvals.items))
     return InboxShown.model_construct(
         total=waiting.total,
         approvals=page_shown(waiting.approvals, partial(approval_shown, told=service.projecting.records())).items,
         clarifications=page_shown(waiting.clarifications, question_shown).items,
+        plans=[PlanShown(plan_id=plan_id, waiting=list(found)) for plan_id, found in plans.items()],
         next=waiting.next,
     )
 

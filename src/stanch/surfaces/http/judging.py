@@ -15,9 +15,11 @@ from stanch.app.asking import Described
 from stanch.app.owning import own_session
 from stanch.app.permissions import Right
 from stanch.app.planning import Outcome, PlannedCall
+from stanch.app.plans import new_plan
 from stanch.app.service import Service
 from stanch.app.tokens import Caller
 from stanch.explain.verdicts import verdict_json
+from stanch.gate.plans import InPlan
 from stanch.judge.question import LONGEST_CONSUMER, Probe
 from stanch.surfaces import planned
 from stanch.surfaces.http.access import Asked, By, Served
@@ -99,6 +101,7 @@ class PlannedShown(Shown):
     after: list[int]
     unasked: list[Word]
     call_id: str | None = None
+    plan_id: str | None = None
 
 
 @ROUTER.post(
@@ -134,15 +137,17 @@ def judge_plan(body: PlanBody, service: Served, caller: Asked, by: By) -> Any:
     found = service.judges.plan(about, calls, deadline_at=_deadline(body.deadline_at))
     said = service.projecting.records(now=False).answer(planned.planned_json(found))
     if body.submit and body.session_id is not None:
-        for call, one, row in zip(calls, found, said, strict=True):
+        plan_id = new_plan()
+        for place, (call, one) in enumerate(zip(calls, found, strict=True)):
             if one.outcome is Outcome.ASKS:
-                row["call_id"] = _submitted(service, body.session_id, call, by)
+                at = InPlan(plan_id, place)
+                said[place] |= {"call_id": _submitted(service, body.session_id, call, at, by), "plan_id": plan_id}
     return said
 
 
-def _submitted(service: Service, session_id: str, call: PlannedCall, by: By) -> str:
+def _submitted(service: Service, session_id: str, call: PlannedCall, at: InPlan, by: By) -> str:
     try:
-        return service.calls.submit(session_id, call.tool, call.arguments, cwd=call.cwd, by=by).call.id
+        return service.calls.submit(session_id, call.tool, call.arguments, cwd=call.cwd, at=at, by=by).call.id
     except RecursionError:
         raise BadCall("the arguments are nested too deeply") from None
 

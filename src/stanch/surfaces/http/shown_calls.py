@@ -9,7 +9,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from pydantic import Field
+
 from stanch.app.told_records import TellsRecords
+from stanch.gate.approval import holds_until, is_mandated
+from stanch.gate.plans import plan_of
 from stanch.surfaces.http.answers import AnswerShown
 from stanch.surfaces.http.shown import BrokenShown, ResolutionShown, Shown, Word
 from stanch.values.approval import ApprovalRecord, BypassRecord, CallRecord, ClarificationRecord
@@ -38,7 +42,10 @@ class RequestShown(Shown):
     request_id: str
     state: Word
     created_at: datetime
-    expires_at: datetime | None
+    expires_at: datetime | None = Field(description="Until when it may be answered; null for ever.")
+    holds_until: datetime | None = Field(
+        description="Until when its call may be started, once it is approved; null for ever, or while it is not."
+    )
 
 
 class JudgedCallShown(Shown):
@@ -72,6 +79,9 @@ class ApprovalShown(RequestShown):
     surface: str | None
     note: str | None
     resolved_at: datetime | None
+    mandated: bool = Field(description="Whether something asks that only a person may answer, each time.")
+    plan_id: str | None = Field(description="The plan that its call was asked for with; null for a call by itself.")
+    plan_place: int | None = Field(description="The place of its call among the calls of that plan, from 0.")
 
 
 class QuestionShown(Shown):
@@ -105,12 +115,20 @@ class BypassShown(Shown):
     ended_at: datetime | None
 
 
+class PlanShown(Shown):
+    """A plan of which requests wait: all of them, in the plan's order, also those that are on another page."""
+
+    plan_id: str
+    waiting: list[str]
+
+
 class InboxShown(Shown):
     """What waits for a person, oldest first. `next` is the `cursor` of the following page, null on the last."""
 
     total: int
     approvals: list[ApprovalShown | BrokenShown]
     clarifications: list[QuestionShown | BrokenShown]
+    plans: list[PlanShown] = Field(description="The plans that requests of this page are of.")
     next: str | None
 
 
@@ -150,16 +168,19 @@ def request_shown(approval: ApprovalRecord | None) -> RequestShown | None:
         state=approval.state.value,
         created_at=approval.created_at,
         expires_at=approval.expires_at,
+        holds_until=holds_until(approval),
     )
 
 
 def approval_shown(approval: ApprovalRecord, told: TellsRecords) -> ApprovalShown:
     """A request as JSON for a person."""
+    at = plan_of(approval.call_id)
     return ApprovalShown(
         request_id=approval.request_id,
         state=approval.state.value,
         created_at=approval.created_at,
         expires_at=approval.expires_at,
+        holds_until=holds_until(approval),
         call_id=approval.call_id,
         session_id=approval.session_id,
         tool_call_id=approval.tool_call_id,
@@ -180,6 +201,9 @@ def approval_shown(approval: ApprovalRecord, told: TellsRecords) -> ApprovalShow
         surface=approval.surface,
         note=approval.note,
         resolved_at=approval.resolved_at,
+        mandated=is_mandated(approval.asked),
+        plan_id=None if at is None else at.plan_id,
+        plan_place=None if at is None else at.place,
     )
 
 
