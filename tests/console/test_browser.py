@@ -261,3 +261,26 @@ def test_the_log_is_verified_in_place(world: World, person: Person) -> None:
     person.page.goto(f"{world.url}/console/audit")
     person.page.get_by_role("button", name="Verify the log").click()
     expect(person.page.locator("#verified")).to_contain_text("The log is whole")
+
+
+def test_a_plan_is_answered_as_one_and_no_single_key_does_it(world: World, person: Person) -> None:
+    calls = [{"tool": "execute_cmd", "arguments": {"command": f"make {at}"}} for at in range(3)]
+    said = world.post("/api/judge/plan", {"session_id": world.session(), "calls": calls, "submit": True})
+    page = person.page
+    page.wait_for_selector("form.plan")
+    person.calm()
+    page.locator("form.plan input[name=note]").fill("fine")
+    page.locator("form.plan input[name=note]").press("Enter")
+    page.locator("form.plan input[name=call]").nth(1).focus()
+    page.keyboard.press("Enter")
+    assert [world.store.get_call(one["call_id"]).state.value for one in said] == ["awaiting_approval"] * 3
+    page.locator("form.plan input[name=call]").nth(1).uncheck()
+    page.click("form.plan button.approve")
+    assert "You approved calls 1, 3 of a plan." in person.said()
+    page.wait_for_selector("form.plan", state="detached")
+    assert page.locator("[data-card]").count() == 1
+    assert [world.store.get_call(one["call_id"]).state.value for one in said] == [
+        "pending",
+        "awaiting_approval",
+        "pending",
+    ]

@@ -1,4 +1,4 @@
-"""A plan's requests, answered together: ways to have an answer count for what nobody saw, or to lose one that was given."""
+"""A plan's requests, answered together: ways to have an answer count for what nobody saw, or to lose one."""
 
 from __future__ import annotations
 

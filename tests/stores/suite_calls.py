@@ -168,6 +168,43 @@ class Calls(OnAStore):
         assert store.get_clarification("ask_1").state is ClarificationState.EXPIRED
         assert store.get_clarification("ask_2").state is ClarificationState.OPEN
 
+    def test_a_plan_has_its_own_calls_alone_in_its_order(self, store: Store) -> None:
+        session = new_session(store).id
+        plan, near = f"plan_{'a' * 24}", f"plan_{'a' * 23}b"
+        for name, call_id in (
+            ("2", f"{plan}_0002"),
+            ("0", f"{plan}_0000"),
+            ("near", f"{near}_0000"),
+            ("upper", f"{plan.upper()}_0000"),
+            ("alone", plan),
+            ("behind", f"{plan}`"),
+        ):
+            call = call_of(session, name, id=call_id)
+            store.add_call(call, request_of(call), by=BY)
+        found = store.list_plan(plan)
+        assert [one.request_id for one in found if not isinstance(one, Broken)] == ["req_0", "req_2"]
+        store.resolve_approval("req_0", ApprovalState.REJECTED, by=BY, now=NOW)
+        assert store.open_in_plans([near, plan]) == {near: ("req_near",), plan: ("req_2",)}
+        assert len(store.list_plan(plan)) == 2
+
+    def test_a_call_whose_approval_nobody_used_in_time_ends(self, store: Store, other: Store) -> None:
+        session = new_session(store).id
+        spans = {"short": timedelta(seconds=1), "long": timedelta(days=99_999)}
+        for name, span in spans.items():
+            # WHY: an answer is as of the store's clock, from which it counts.
+            added(store, session, name, created_at=NOW, expires_at=NOW + span)
+            store.resolve_approval(f"req_{name}", ApprovalState.APPROVED, by=BY, now=NOW)
+        pending = store.get_call("call_short")
+        later = datetime.now(UTC) + timedelta(seconds=2)
+        assert other.expire_due(later) == ["call_short"]
+        assert store.expire_due(later) == []
+        assert store.get_call("call_short").reason["code"] == "approval_lapsed"
+        assert store.get_call("call_long").state is CallState.PENDING
+        with pytest.raises(Conflict, match="rejected"):
+            store.move_call(pending.id, Move.START, node="n", expected=pending, by=BY)
+        with pytest.raises(Conflict, match="not over"):
+            store.lapse_call("call_long")
+
     def test_events_are_told_from_where_one_stopped(self, store: Store, other: Store) -> None:
         start = store.last_event()
         session = new_session(store).id

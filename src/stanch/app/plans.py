@@ -70,7 +70,7 @@ class Plans:
 
     def waiting(self, plan_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The requests of each plan that wait now, in the plan's order."""
-        return self._store.open_in_plans(plan_ids)
+        return self._store.open_in_plans(plan_ids) if plan_ids else {}
 
     def answer(
         self,

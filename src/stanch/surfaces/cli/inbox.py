@@ -9,17 +9,16 @@ from __future__ import annotations
 import json
 import sys
 from enum import StrEnum
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
-from stanch.surfaces.cli import inbox_words, terminal
+from stanch.surfaces.cli import inbox_plans, inbox_words, terminal
 from stanch.surfaces.cli.client import Client, DataOption, Refusal, TokenOption, UrlOption, client_for
 from stanch.surfaces.cli.editor import edited
+from stanch.surfaces.cli.inbox_asking import NoteOption, asked, refused, request_id
 from stanch.surfaces.cli.question import JsonOption
 from stanch.values.fault import BadInput
-
-EXIT_LATE = 1
 
 
 class Scope(StrEnum):
@@ -31,9 +30,6 @@ class Scope(StrEnum):
 
 
 RequestArgument = Annotated[str, typer.Argument(metavar="ID", help="The request, as `stanch inbox list` names it.")]
-NoteOption = Annotated[
-    str | None, typer.Option("--note", metavar="TEXT", help="A word to the agent and to whoever reads the log.")
-]
 SecsOption = Annotated[
     int | None,
     typer.Option(
@@ -62,6 +58,7 @@ def register(app: typer.Typer) -> None:
         ("reject", reject),
         ("edit", edit),
         ("bypass", bypass),
+        ("plan", inbox_plans.plan),
         ("answer", answer),
         ("watch", watch),
     ):
@@ -93,7 +90,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show what would run: the call, what it touches, why it asks, and what it would change."""
-    found = _asked(lambda: client_for(url, token, data).get(f"/api/inbox/approvals/{_id(request)}"))
+    found = asked(lambda: client_for(url, token, data).get(f"/api/inbox/approvals/{request_id(request)}"))
     if as_json:
         terminal.out_json(found)
     else:
@@ -148,7 +145,7 @@ def edit(  # noqa: PLR0917 - typer calls it by name
     if args is None and tool is None:
         if not sys.stdin.isatty() or not sys.stdout.isatty():
             raise BadInput("without a terminal, give the arguments with --args")
-        args = edited(_asked(lambda: client.get(f"/api/inbox/approvals/{_id(request)}"))["arguments"])
+        args = edited(asked(lambda: client.get(f"/api/inbox/approvals/{request_id(request)}"))["arguments"])
     body: dict[str, Any] = {"action": "approve", **_noted(note)}
     if args is not None:
         body["arguments"] = _object(args)
@@ -178,7 +175,7 @@ def bypass(  # noqa: PLR0917 - typer calls it by name
     }
     body = {"secs": secs, **{key: value for key, value in named.items() if value is not None}}
     client = client_for(url, token, data)
-    found = _asked(lambda: client.post(f"/api/sessions/{_id(session)}/bypasses", body))
+    found = asked(lambda: client.post(f"/api/sessions/{request_id(session)}/bypasses", body))
     if as_json:
         terminal.out_json(found)
     else:
@@ -195,7 +192,7 @@ def answer(  # noqa: PLR0917 - typer calls it by name
 ) -> None:
     """Answer a question of an agent."""
     client = client_for(url, token, data)
-    found = _asked(lambda: client.post(f"/api/inbox/clarifications/{_id(request)}/resolve", {"answer": text}))
+    found = asked(lambda: client.post(f"/api/inbox/clarifications/{request_id(request)}/resolve", {"answer": text}))
     if as_json:
         terminal.out_json(found)
     else:
@@ -217,7 +214,7 @@ def watch(
             if once and event in inbox_words.NEW:
                 return
     except Refusal as refusal:
-        _refused(refusal)
+        refused(refusal)
     except KeyboardInterrupt:
         return
     terminal.note("the server has stopped")
@@ -229,7 +226,7 @@ def waiting(client: Client, session: str | None = None) -> dict[str, Any]:
     cursor: str | None = None
     while True:
         at = cursor
-        page = _asked(lambda at=at: client.get("/api/inbox", limit=500, cursor=at, session_id=session))
+        page = asked(lambda at=at: client.get("/api/inbox", limit=500, cursor=at, session_id=session))
         found["total"] = page["total"]
         found["approvals"] += page["approvals"]
         found["clarifications"] += page["clarifications"]
@@ -239,26 +236,11 @@ def waiting(client: Client, session: str | None = None) -> dict[str, Any]:
 
 
 def _resolve(client: Client, request: str, body: dict[str, Any], as_json: bool) -> None:
-    done = _asked(lambda: client.post(f"/api/inbox/approvals/{_id(request)}/resolve", body))
+    done = asked(lambda: client.post(f"/api/inbox/approvals/{request_id(request)}/resolve", body))
     if as_json:
         terminal.out_json(done)
     else:
         inbox_words.show_resolved(done)
-
-
-def _asked(ask: Any) -> Any:
-    """What the server answers; a refusal ends the command with one line."""
-    try:
-        return ask()
-    except Refusal as refusal:
-        _refused(refusal)
-
-
-def _refused(refusal: Refusal) -> NoReturn:
-    if refusal.status == 409:
-        terminal.complain(str(refusal))
-        raise typer.Exit(EXIT_LATE)
-    raise BadInput(str(refusal))
 
 
 def _noted(note: str | None) -> dict[str, Any]:
@@ -276,14 +258,6 @@ def _bypass(secs: int | None, scope: Scope | None, include_subagents: bool) -> d
     if include_subagents:
         found["include_subagents"] = True
     return found
-
-
-def _id(text: str) -> str:
-    from urllib.parse import quote
-
-    if not text.strip():
-        raise BadInput("the id is empty")
-    return quote(text.strip(), safe="")
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -20,12 +20,18 @@ _WIDE = 200
 
 
 def show_list(found: dict[str, Any]) -> None:
-    """Prints what waits, two lines each."""
+    """Prints what waits, two lines each; the calls of a plan stand together, in its order."""
     if not found["total"]:
         terminal.out("nothing waits")
         return
+    told: set[str] = set()
     for one in found["approvals"]:
-        _show_waiting(one)
+        plan_id = one.get("plan_id")
+        if plan_id is None:
+            _show_waiting(one)
+        elif plan_id not in told:
+            told.add(plan_id)
+            _show_plan(plan_id, [each for each in found["approvals"] if each.get("plan_id") == plan_id])
     for one in found["clarifications"]:
         _show_question(one)
 
@@ -40,9 +46,11 @@ def show_request(one: dict[str, Any]) -> None:
         terminal.out(f"  for       {visible(one['context_label'])}")
     if one["cwd"] is not None:
         terminal.out(f"  works in  {visible(one['cwd'])}")
-    terminal.out(f"  asks      {visible(one['reason'].get('sentence', ''))}")
+    terminal.out(f"  asks      {visible(one['reason'].get('sentence', ''))}{_mandated(one)}")
     if one["expires_at"] is not None:
         terminal.out(f"  expires   {one['expires_at']}")
+    if one.get("holds_until") is not None:
+        terminal.out(f"  holds     until {one['holds_until']}")
     if one["note"] is not None:
         terminal.out(f"  note      {visible(one['note'])}")
     for target in one["targets"]:
@@ -103,13 +111,24 @@ def _tell(client: Client, event: Event) -> None:
         terminal.out(f"{visible(str(event.data.get('subject', '')))}  {event.event.replace('.', ' ')} by {by}")
 
 
-def _show_waiting(one: dict[str, Any]) -> None:
+def _show_waiting(one: dict[str, Any], before: str = "") -> None:
     if "problem" in one:
         terminal.out(f"{visible(one['id'])}  cannot be read: {visible(one['problem'])}")
         return
     label = f", {visible(one['context_label'])}" if one["context_label"] else ""
-    terminal.out(f"{one['request_id']}  {visible(one['tool_name'])}  ({visible(one['agent_id'])}{label})")
-    terminal.out(f"    {visible(one['reason'].get('sentence', ''))}")
+    terminal.out(f"{before}{one['request_id']}  {visible(one['tool_name'])}  ({visible(one['agent_id'])}{label})")
+    terminal.out(f"{' ' * len(before)}    {visible(one['reason'].get('sentence', ''))}{_mandated(one)}")
+
+
+def _mandated(one: dict[str, Any]) -> str:
+    return "; only a person may answer, each time" if one.get("mandated") else ""
+
+
+def _show_plan(plan_id: str, rows: list[dict[str, Any]]) -> None:
+    calls = "1 call" if len(rows) == 1 else f"{len(rows)} calls"
+    terminal.out(f"{plan_id}  a plan of which {calls} wait{'s' if len(rows) == 1 else ''}")
+    for one in sorted(rows, key=lambda each: int(each["plan_place"])):
+        _show_waiting(one, f"  {one['plan_place'] + 1}  ")
 
 
 def _show_question(one: dict[str, Any]) -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from stanch.gate.approval import is_mandated
+from stanch.gate.plans import plan_of
 from stanch.policy.declared import Form
 from stanch.policy.document import Policy
 from stanch.policy.known_tools import tool_named
@@ -100,10 +102,15 @@ class Card:
     scopes: list[Scope]
     json: str
     editable: bool
+    mandated: bool
+    fingerprint: str
+    plan_id: str
+    number: int
 
 
 def card_of(approval: ApprovalRecord, policy: Policy) -> Card:
-    """The card of a request."""
+    """The card of a request. Its `number` is the place of its call in its plan, from 1; 0 for a call by itself."""
+    at = plan_of(approval.call_id)
     arguments = approval.arguments
     commands = _held(approval, policy, (Form.COMMAND, Form.CODE))
     patches = _held(approval, policy, (Form.PATCH, Form.ENVELOPE))
@@ -139,6 +146,10 @@ def card_of(approval: ApprovalRecord, policy: Policy) -> Card:
         scopes=scopes_of(approval),
         json=text,
         editable=len(text) <= LONGEST_EDIT,
+        mandated=is_mandated(approval.asked),
+        fingerprint=str(approval.fingerprint),
+        plan_id="" if at is None else at.plan_id,
+        number=0 if at is None else at.place + 1,
     )
 
 

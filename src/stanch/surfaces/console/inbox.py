@@ -17,7 +17,8 @@ from stanch.app.approving import Edit, EditRefused, Resolved
 from stanch.app.bypassing import BypassWish
 from stanch.app.inbox import Waiting
 from stanch.app.service import Service
-from stanch.surfaces.console.cards import broken_words, card_of, question_card
+from stanch.surfaces.console import plan_cards
+from stanch.surfaces.console.cards import broken_words, question_card
 from stanch.surfaces.console.failing import Refused
 from stanch.surfaces.console.guard import Asked, Said
 from stanch.surfaces.console.logins import SURFACE, Login
@@ -72,15 +73,16 @@ def _waiting(service: Service) -> dict[str, Any]:
     rows = (*waiting.approvals.items, *waiting.clarifications.items)
     told = service.projecting.records()
     requests = [told.approval(one) for one in waiting.approvals.items if isinstance(one, ApprovalRecord)]
-    approvals = (card_of(one, service.policy) for one in requests)
+    laid = plan_cards.laid_out(service, requests)
     asked = (question_card(one) for one in waiting.clarifications.items if not isinstance(one, Broken))
-    cards = _at_most(approvals, lambda card: len(card.json))
+    cards = _at_most(plan_cards.cards_of(service, laid), lambda card: len(card.json))
     questions = _at_most(asked, lambda card: sum(len(line.text) for line in card.question))
     broken = [broken_words(one) for one in rows if isinstance(one, Broken)]
     return {
         "total": waiting.total,
         "further": waiting.total - len(cards) - len(questions) - len(broken),
         "cards": cards,
+        "groups": plan_cards.groups_of(cards, laid),
         "questions": questions,
         "broken": broken,
     }
@@ -172,6 +174,20 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(word: str) -> Any:
     raise BadInput(f"{word} is no number of JSON")
+
+
+def answer_plan(asked: Asked) -> Response:
+    """An answer to several calls of a plan, each as its card showed it."""
+    service = asked.service
+
+    def shown(said: list[Said], status: int) -> Response:
+        return asked.page("inbox.html.j2", status=status, at="inbox", said=said, **_waiting(service))
+
+    def told(approval: ApprovalRecord, why: str) -> str:
+        is_open = approval.state is ApprovalState.OPEN
+        return asked.failing.sentence(Conflict(why)) if is_open else _outcome(approval, asked.login).text
+
+    return plan_cards.answer(asked, told, shown)
 
 
 # --- what is told ----------------------------------------------------------------------------------------------------

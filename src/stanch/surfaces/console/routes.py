@@ -71,6 +71,7 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.page(HOME, inbox.page),
         guard.page("/console/inbox/cards", inbox.cards),
         guard.form(answers, inbox.answer),
+        guard.form("/console/inbox/plans/{plan_id}", inbox.answer_plan),
         guard.form("/console/inbox/questions/{request_id}", inbox.reply),
         guard.page(session_list.PAGE, session_list.page),
         guard.form(session_list.PAGE, session_new.begin),

@@ -47,6 +47,7 @@ class Form(NamedTuple):
     model: str = ""
     text: str = ""
     problem: str = ""
+    mentions: bool = True
 
 
 def page(asked: Asked) -> Response:

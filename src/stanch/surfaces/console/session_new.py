@@ -21,7 +21,8 @@ def begin(asked: Asked) -> Response:
     """A new session. It stays where its first words could not be said."""
     agent, model = asked.get("agent").strip(), asked.get("model").strip()
     text = asked.get("text").replace("\r\n", "\n")
-    form = session_list.Form(agent, model, text)
+    mentions = bool(asked.get("mentions"))
+    form = session_list.Form(agent, model, text, mentions=mentions)
     if not agent:
         return session_list.shown(asked, form._replace(problem="Name an agent."), 422)
     try:
@@ -37,9 +38,9 @@ def begin(asked: Asked) -> Response:
         return session_list.shown(asked, form._replace(problem=asked.failing.sentence(why)), status)
     if text.strip():
         try:
-            asked.service.agents.begin(made.id, text, by=asked.login.by)
+            asked.service.agents.begin(made.id, text, by=asked.login.by, mentions=mentions)
         except (BadInput, Conflict) as why:
             status, problem = asked.failing.said_of(why)
             there = replace(asked, parameters={"session_id": made.id})
-            return session_page.shown(there, text=text, problem=problem, status=status)
+            return session_page.shown(there, text=text, mentions=mentions, problem=problem, status=status)
     return goes_to(f"{session_list.PAGE}/{quote(made.id, safe='')}")

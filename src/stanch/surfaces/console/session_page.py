@@ -52,20 +52,20 @@ def part(asked: Asked) -> Response:
 def say(asked: Asked) -> Response:
     """What a person says to the session's agent."""
     text = asked.get("text").replace("\r\n", "\n")
-    named = asked.get("attachments").replace("\r\n", "\n")
+    named, mentions = asked.get("attachments").replace("\r\n", "\n"), bool(asked.get("mentions"))
     try:
         attached = _attached(asked, named)
-        asked.service.agents.begin(_id(asked), text, by=asked.login.by, attached=attached)
+        asked.service.agents.begin(_id(asked), text, by=asked.login.by, mentions=mentions, attached=attached)
     except (Conflict, BadInput, NotFound, ContentRefused, Refused) as why:
         fault = Refused(403, f"{sentence(why.reason)}.") if isinstance(why, ContentRefused) else why
         status, problem = asked.failing.said_of(fault)
         problem = problem if text.strip() else "Write something."
         if asked.in_page:
-            form = {"text": text, "attachments": named, "problem": problem}
+            form = {"text": text, "attachments": named, "mentions": mentions, "problem": problem}
             return asked.page("speak.html.j2", status=status, id=_id(asked), **form)
-        return shown(asked, text=text, attachments=named, problem=problem, status=status)
+        return shown(asked, text=text, attachments=named, mentions=mentions, problem=problem, status=status)
     if asked.in_page:
-        return asked.page("speak.html.j2", id=_id(asked), text="", problem="")
+        return asked.page("speak.html.j2", id=_id(asked), text="", mentions=mentions, problem="")
     return goes_to(f"{_address(asked)}#end")
 
 
@@ -127,7 +127,15 @@ def _told(asked: Asked, said: Said, status: int) -> Response:
     return goes_to(_address(asked)) if status == 200 else shown(asked, problem=said.text, status=status)
 
 
-def shown(asked: Asked, *, text: str = "", attachments: str = "", problem: str = "", status: int = 200) -> Response:
+def shown(
+    asked: Asked,
+    *,
+    text: str = "",
+    attachments: str = "",
+    mentions: bool = True,
+    problem: str = "",
+    status: int = 200,
+) -> Response:
     """The whole page, with the form of what is said as somebody left it, and what was wrong with it."""
     values = _shown(asked)
     return asked.page(
@@ -137,6 +145,7 @@ def shown(asked: Asked, *, text: str = "", attachments: str = "", problem: str =
         said=[Said("", "deny", problem)] if problem and values["session"].ended_at is not None else [],
         text=text,
         attachments=attachments,
+        mentions=mentions,
         problem=problem,
         parents=_parents(asked),
         **values,

@@ -182,6 +182,8 @@
       }
       return;
     }
+    // Of several calls at once, no key in a field is an answer.
+    if (event.key === "Enter" && field?.closest("form.plan")) return drop(event);
     if (field) return;
     // A key that is held down does not repeat into an answer.
     if (event.repeat && event.key === "Enter" && event.target.closest("[data-arms]")) return drop(event);
