@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from stanch.paths.pattern import glob
+from stanch.policy.changes import quoted
 from stanch.policy.declared import Form, Tool
 from stanch.policy.dialects import path_said, tool_said
 from stanch.policy.document import Policy
@@ -134,20 +135,30 @@ def _tool_findings(policy: Policy) -> Iterator[Finding]:
 
 def _unknown_name(rule: Rule, tools: Mapping[str, Tool]) -> Finding:
     name = rule.tool
-    close = nearest(name, (tool for tool in tools if "*" not in tool), cutoff=_NEAR)
-    if close is not None and server_of(close) == server_of(name):
-        message = f"no tool is known as '{name}'; did you mean '{close}'? If not, declare it under {_header(name)}"
+    close = near(name, tools)
+    if close is not None:
+        message = f"no tool is known as '{name}'; did you mean '{close}'? If not, declare it under {header(name)}"
         return _finding(FindingKind.UNKNOWN_TOOL, rule, message)
     message = (
         f"the tool '{name}' is not declared: a call of it counts as all four effects on everything in it that looks "
-        f"like a path, and only an allow rule that names it can allow it; declare it under {_header(name)}"
+        f"like a path, and only an allow rule that names it can allow it; declare it under {header(name)}"
     )
     return _finding(FindingKind.UNDECLARED_TOOL, rule, message)
 
 
-def _header(name: str) -> str:
+def near(name: str, tools: Mapping[str, Tool]) -> str | None:
+    """The known tool of nearly this name that may be meant, of the same MCP server if of any; None for none."""
+    server = server_of(name)
+    behind = 0 if server is None else len(f"mcp__{server}__")
+    words = {tool[behind:]: tool for tool in tools if "*" not in tool and server_of(tool) == server}
+    close = nearest(name[behind:], words, cutoff=_NEAR)
+    return None if close is None else words[close]
+
+
+def header(name: str) -> str:
+    """The header of the table that declares a tool, as TOML writes it."""
     bare = name.replace("_", "").replace("-", "")
-    return f"[tools.{name}]" if bare.isascii() and bare.isalnum() else f'[tools."{name}"]'
+    return f"[tools.{name}]" if bare.isascii() and bare.isalnum() else f"[tools.{quoted(name)}]"
 
 
 def _condition_findings(policy: Policy) -> Iterator[Finding]:

@@ -13,8 +13,8 @@ from typing import Any
 from stanch.values.fault import BadCall
 
 
-def read_text(text: str) -> str:
-    """The text of `--args`: itself, what the file after `@` holds, or standard input for `-`. Raises `BadCall`."""
+def read_text(text: str, option: str = "--args") -> str:
+    """The text of an option: itself, what the file after `@` holds, or standard input for `-`. Raises `BadCall`."""
     if text != "-" and not text.startswith("@"):
         return text
     where = "standard input" if text == "-" else f"the file {text[1:]}"
@@ -22,9 +22,9 @@ def read_text(text: str) -> str:
         raw = sys.stdin.buffer.read() if text == "-" else Path(text[1:]).read_bytes()
         return raw.decode()
     except UnicodeDecodeError:
-        raise BadCall(f"--args: {where} is no UTF-8 text") from None
+        raise BadCall(f"{option}: {where} is no UTF-8 text") from None
     except OSError as error:
-        raise BadCall(f"--args: {where} cannot be read: {(error.strerror or 'unknown').lower()}") from None
+        raise BadCall(f"{option}: {where} cannot be read: {(error.strerror or 'unknown').lower()}") from None
 
 
 def read_json(option: str, text: str, hint: str = "") -> Any:

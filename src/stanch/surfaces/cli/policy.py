@@ -15,7 +15,7 @@ import typer
 
 from stanch.explain import visible
 from stanch.surfaces import finding
-from stanch.surfaces.cli import policy_organization, policy_start, terminal
+from stanch.surfaces.cli import policy_coverage, policy_organization, policy_start, terminal
 from stanch.surfaces.cli.question import JsonOption
 from stanch.values.fault import BadInput
 
@@ -39,6 +39,7 @@ def register(app: typer.Typer) -> None:
     commands.command("check")(check)
     commands.command("lint")(lint)
     policy_start.register(commands)
+    policy_coverage.register(commands)
     policy_organization.register(commands)
     name = "stanch.surfaces.cli.policy_test"
     if importlib.util.find_spec(name) is not None:
