@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stanch.app.flipping import Flips
-from stanch.policy.changes import Reach
+from stanch.policy.changes import Reach, What
 from stanch.values.call import ToolCall
 from stanch.values.decision import Effect
 from tests.app.drawn_flips import CALLS, WHO, World, policies, root_of
@@ -87,3 +87,14 @@ def _size_of(flips: Flips, changes: list[Made]) -> Size:
     first = flips.suggested[0]
     (order,) = {made.order for made in changes if made.change == first.change}
     return first.others, order
+
+
+def test_a_rule_that_would_speak_only_once_it_closes_is_tried(root: Path) -> None:
+    text = (
+        'version = 1\nworkspace = "w"\n[[groups]]\nid = "default"\n'
+        '[[groups.rules]]\ntool = "write_file"\npath = "a/x"\naction = "allow"\n'
+    )
+    world = World(root, text, {"group": "gone"})
+    (found,) = world.flips(("Write", {"file_path": "a/x"}), Effect.DENY).suggested
+    assert found.change.what is What.EDIT
+    assert world.again(found).check("Write", {"file_path": "a/x"}).effect is Effect.DENY

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stanch.app.beside import Party
+from stanch.app.case_organization import organization_of
 from stanch.app.flipping import Flipping, Flips
 from stanch.app.loading import read_document
 from stanch.gate.relax import Bypass
@@ -156,9 +157,12 @@ def test_a_grant_answers_the_ordinary_ask_of_a_row(root: Path) -> None:
 
 
 def test_what_a_bypass_answers_is_in_nobodys_way(root: Path) -> None:
-    world = World(root, CLOSED, {}, Beside({"narrowing": [ROWS[0]], "bypasses": (Bypass(everything=True),)}))
-    (found, *_) = world.flips(READS, Effect.ALLOW).suggested
-    assert world.again(found).check(*READS).effect is Effect.ALLOW
+    rule = '  {tool = "*", command = "git push *", action = "deny"},\n'
+    text = CLOSED.replace("rules = [\n", f"rules = [\n{rule}")
+    for call in (READS, ("Bash", {"command": "git push origin"})):
+        world = World(root, text, {}, Beside({"narrowing": [ROWS[0]], "bypasses": (Bypass(everything=True),)}))
+        (found, *_) = world.flips(call, Effect.ALLOW).suggested
+        assert world.again(found).check(*call).effect is Effect.ALLOW
 
 
 @pytest.mark.parametrize("word", ["breaks", "ask"])
@@ -172,6 +176,13 @@ def test_whoever_asks_or_is_silent_is_counted_where_an_ask_is_wanted(root: Path,
     assert any(one.change.kind is Kind.RULE and one.change.what.value == "remove" for one in found)
     strict = 'on_layer_failure = "deny"\n' + CLOSED
     assert bool(asked(root, strict, Effect.ASK, policy=Always(word, "*")).suggested) is (word == "ask")
+
+
+def test_an_organization_that_is_away_is_counted_as_the_policy_says(root: Path) -> None:
+    away: dict[str, Any] = {"organization": organization_of({"state": "unavailable"})}
+    assert not asked(root, CLOSED, **away).suggested
+    (found, *_) = asked(root, CLOSED, Effect.ASK, **away).suggested
+    assert World(root, CLOSED, {}, Beside(away)).again(found).check(*READS).effect is Effect.ASK
 
 
 def test_a_policy_that_would_change_the_arguments_stands_in_the_way(root: Path) -> None:
@@ -219,7 +230,7 @@ def test_a_hook_that_objected_stands_in_the_way_and_a_silent_one_is_not_warned_o
     root: Path, word: str, suggested: bool
 ) -> None:
     asks = OPEN.replace('"allow"}', '"ask"}')
-    found = World(root, asks, {"context": RunContext()}, Beside({"hooks": [Always(word, "*")]})).flips(READS, Effect.ALLOW)
+    found = World(root, asks, {}, Beside({"hooks": [Always(word, "*")]})).flips(WRITES, Effect.ALLOW)
     assert bool(found.suggested) is suggested
     assert all(not one.warnings for one in found.suggested)
     assert ("a hook is a program of its own" in [one.since for one in found.objections]) is not suggested

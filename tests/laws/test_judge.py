@@ -1,6 +1,7 @@
-"""Laws of the judge: it agrees with the gate's own layers, time only takes answers away, and a batch is many questions.
+"""Laws of the judge: time only takes answers away, the strongest answer is told, and a batch is many questions.
 
-Each is held against random stacks of layers; what a real service does meanwhile is counted in `test_judge_quiet`.
+Each is held against random stacks of layers. That it agrees with the gate is held in `test_judge_table` and
+`test_judge_sessions`; what a real service does meanwhile is counted in `test_judge_quiet`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stanch.app.driving import drive
 from stanch.judge.judge import ASKED, Heard, Judgment, Panel
 from stanch.policy.layers import Layer
 from stanch.values.call import CallEffect, EffectClass, JudgedCall, Stamp, ToolCall
@@ -47,20 +47,6 @@ def judged(layers: Sequence[Layer], face: Face, after: int = 99) -> tuple[Verdic
             reply = THREW
         then = run.go_on(reply)
     return then, heard
-
-
-@given(drawn.stacks(), st.sampled_from(Face))
-def test_it_agrees_with_the_gates_layers_under_one_snapshot(stack: tuple[list[drawn.Fixed], int], face: Face) -> None:
-    layers = [layer for layer in stack[0] if layer.id in ASKED]
-    got, _ = judged(layers, face)
-    _, (standing,) = drive(call(), tuple(layers))
-    denied = standing is not None and standing.effect is Effect.DENY
-    assert (got.state is State.DENY) == denied
-    if got.state is State.NO_OBJECTION:
-        assert standing is None or not standing.mandated
-        assert standing is None or face is Face.READ or standing.effect is not Effect.ASK
-    elif not denied and standing is not None and standing.code is not Code.LAYER_FAILED:
-        assert got.layer is standing.layer or face is Face.WRITE or got.state is State.UNANSWERABLE
 
 
 @given(drawn.stacks(), st.sampled_from(Face), st.integers(0, 8))

@@ -80,8 +80,16 @@ def world(tmp_path: Path) -> Iterator[World]:
     made.embedded.close()
 
 
+def _path(random: Random) -> str:
+    """One of the places that somebody speaks of, or whatever lies near one, below or above."""
+    path = random.choice(PATHS)
+    while random.random() < 0.3:
+        path += random.choice(("/x", "/..", "/.", "/secrets", "//y", "/link", f"/{random.randrange(50)}"))
+    return path
+
+
 def _asked(world: World, random: Random, count: int) -> list[tuple[Probe, Any]]:
-    probes = [Probe(random.choice(list(Face)), "law", random.choice(PATHS)) for _ in range(count)]
+    probes = [Probe(random.choice(list(Face)), "law", _path(random)) for _ in range(count)]
     found: list[tuple[Probe, Any]] = []
     while probes:
         some, probes = probes[:40], probes[40:]

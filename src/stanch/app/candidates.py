@@ -30,9 +30,10 @@ from stanch.policy.changes import (
     removed,
 )
 from stanch.policy.exactly import Unwritable, command_text, grant_text, path_text, tool_text
+from stanch.policy.reach import reaches
 from stanch.policy.rule import DEFAULT_GROUP, DEFAULT_PRIORITY, Rule
 from stanch.tiers.answers import UNKNOWN, targets_of
-from stanch.values.call import CallEffect, EffectClass, JudgedCall
+from stanch.values.call import CallEffect, EffectClass
 from stanch.values.decision import Decision, Effect
 
 MOST_BELOW = 10
@@ -112,10 +113,24 @@ class Candidates:
             spoke = [] if first is None else [first]
             if ref is not None and ref.group in policy.groups:
                 spoke += [rule for rule in policy.groups[ref.group].rules if rule.id == ref.id and rule != first]
+            spoke += self._silent_until_closing(effect)
             for rule in filter(self._may_change, spoke):
                 yield from self._changed(rule, None if effect.stamp is None else effect.stamp.key)
             if alone:
                 yield from self._added(effect, first)
+
+    def _silent_until_closing(self, effect: CallEffect) -> Iterator[Rule]:
+        """The rules that speak of an effect only where they close: one for a built-in tool closes its whole class."""
+        call, who = self.decision.call, self.session.who
+        if not self._raises:
+            return
+        for name in dict.fromkeys((who.group, DEFAULT_GROUP)):
+            group = None if name is None else self.session.engine.policy.groups.get(name)
+            for rule in () if group is None else group.rules:
+                if rule.action is not Effect.ALLOW or reaches(rule, call.call.tool, effect.cls, call.declared):
+                    continue
+                if reaches(replace(rule, action=Effect.DENY), call.call.tool, effect.cls, call.declared):
+                    yield rule
 
     def _may_change(self, rule: Rule) -> bool:
         """False for a rule that must not be opened for one call's sake: it keeps far more closed than that.
@@ -267,29 +282,3 @@ class Candidates:
             paths = Paths.DIRECTORY if key in self.directory or cls is EffectClass.EXECUTE else Paths.EXACT
             change = CellChange(tier, cls, None, None, self.to, path, patterns)
             yield Candidate(change, Reach(paths, Tools.CLASS, Who.ALL))
-
-
-def warnings_of(change: Change, call: JudgedCall) -> list[str]:
-    """What a person has to know before making the change."""
-    found = []
-    if isinstance(change, RuleChange) and change.before is not None and change.before.mandatory:
-        rule = change.before
-        whose = {"seeded": "one of the built-in rules", "database": "kept in the database"}.get(rule.place, rule.place)
-        note = "" if rule.note is None else f" [{rule.note}]"
-        found.append(
-            f'rule {rule.id} of group "{rule.group}" is mandatory ({whose}){note}: somebody meant that no other rule '
-            "answers for it; what it covers besides is open then, too"
-        )
-    if change_opens(change) and any(e.stamp is not None and e.stamp.links > 1 for e in call.effects):
-        found.append("the file has several names: what is written under this one is written under the others")
-    if isinstance(change, RuleChange) and change.before is None and change.rule.path is change.rule.command is None:
-        found.append(f"it speaks of every call of {change.rule.tool}, since nothing in the call can be named by a rule")
-    return found
-
-
-def change_opens(change: Change) -> bool:
-    """True for a change that adds an allow."""
-    if isinstance(change, GrantChange):
-        return not change.removed
-    after = change.after.action if isinstance(change, RuleChange) and change.after is not None else None
-    return (change.after if isinstance(change, CellChange) else after) is Effect.ALLOW

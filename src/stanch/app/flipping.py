@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from stanch.app.affected import Affected
 from stanch.app.beside import Party, Told, told, unheard
-from stanch.app.candidates import Candidate, Candidates, warnings_of
+from stanch.app.candidates import Candidate, Candidates
+from stanch.app.change_warnings import HOOK, warnings_of
 from stanch.app.engine import Engine, Session
 from stanch.app.objections import Objection, objections
 from stanch.app.recorded import Recorded
@@ -31,7 +32,6 @@ from stanch.values.fault import BadContext
 
 MOST_SUGGESTED = 3
 MOST_SHOWN = 5
-_HOOK = "a hook is asked when the call is made, and was not asked for this: it may still object"
 
 
 class Otherwise(NamedTuple):
@@ -119,7 +119,7 @@ class Flipping:
                 seen.add(_alike(one.change))
                 helping.append((one, made))
         counted = sorted((self._counted(*one) for one in helping), key=lambda one: one[0])
-        waits = () if to is Effect.DENY or not unheard(judged, self.decision) else (_HOOK,)
+        waits = () if to is Effect.DENY or not unheard(judged, self.decision) else (HOOK,)
         suggested = tuple(replace(one, warnings=(*one.warnings, *waits)) for _, one in counted[:MOST_SUGGESTED])
         looked = len(self.recorded)
         exact = bool(suggested) and suggested[0].change.what is What.ADD

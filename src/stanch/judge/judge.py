@@ -216,8 +216,13 @@ class _Told:
         if type(reply) is list or type(reply) is tuple:
             for answer in reply:
                 if type(answer) is Answer and answer.code in self._silences:
-                    return self._meant(reply)
+                    return self._meant(reply) if self._is_read(reply, len(call.effects)) else reply
         return reply
+
+    def _is_read(self, reply: Sequence[Answer | None], count: int) -> bool:
+        """False for a reply that the walk takes for nonsense: then it holds no silence either."""
+        own = self.id
+        return len(reply) == count and all(one is None or (type(one) is Answer and one.layer is own) for one in reply)
 
     def _meant(self, reply: Sequence[Answer | None]) -> LayerAnswer:
         """What is left of the reply without its silences, where that objects to anything; else the first silence."""
