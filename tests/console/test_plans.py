@@ -168,7 +168,7 @@ def test_a_mandated_ask_is_shown_as_such(world: World, visitor: Visitor) -> None
         {"tool_pattern": "*", "action": "ask"},
     )
     session = world.session(run_context={"security_group": "asking"})
-    calls = [{"tool": name, "arguments": {}} for name in ("make_it", "do_it")]
+    calls: list[dict[str, Any]] = [{"tool": name, "arguments": {}} for name in ("make_it", "do_it")]
     world.post("/api/judge/plan", {"session_id": session, "calls": calls, "submit": True})
     text = visitor.get(PAGE)
     assert text.count("only a person may answer") == 2, "on its card, and in the plan's form"

@@ -66,7 +66,7 @@ def test_a_kill_loses_no_approval_and_runs_nothing_twice(workspace: Path, rounds
     finish(server, memory)
     kill(server)
     look_at_the_log(data)
-    assert min(memory.done[what] for what in ("ask", "approve", "run")) > rounds // 4, memory.done
+    assert min(memory.done[what] for what in ("ask", "approve", "run")) > rounds // 10, memory.done
     assert memory.interrupted, "no kill came while a call was running"
 
 

@@ -101,7 +101,7 @@ def _digest_is_told(patch: Patch) -> None:
 
 def _tier_closes_nothing(patch: Patch) -> None:
     """Neither a rule nor a tier says anything of an item."""
-    patch.setattr(Content, "_may_read", lambda *_: None)
+    patch.setattr(Content, "_may_read", lambda *_, **__: None)
 
 
 def _sent_as_stored(patch: Patch) -> None:
