@@ -33,7 +33,7 @@ def test_a_call_from_its_asking_to_its_end(world: World) -> None:
     call = made["call"]
     assert (call["state"], call["tool_call_id"], made["answer"]["effect"]) == ("awaiting_approval", "toolu_1", "ask")
     assert made["answer"]["reason"]["code"] == call["reason"]["code"] == "rule"
-    assert set(made["request"]) == {"request_id", "state", "created_at", "expires_at"}
+    assert set(made["request"]) == {"request_id", "state", "created_at", "expires_at", "holds_until"}
     assert started(world, call["id"], 409)["type"].endswith(":conflict")
     resolve(world, call["request_id"])
     assert world.get(f"/api/calls/{call['id']}")["state"] == "pending"

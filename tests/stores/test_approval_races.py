@@ -109,6 +109,11 @@ def start(store: Store, node: str, pending: CallRecord) -> Callable[[], object]:
     return lambda: store.move_call(pending.id, Move.START, node=node, expected=pending, by=BY)
 
 
+def lapse(store: Store, call_id: str) -> Callable[[], object]:
+    """A sweeper that has looked around already. WHY: one that has to do so first is hardly ever the faster."""
+    return lambda: store.lapse_call(call_id, now=AFTERWARDS)
+
+
 @ROUNDS
 def test_one_answer_wins_and_the_others_are_told_whose_it_was(nodes: Nodes, rounds: int) -> None:
     one, other = nodes
@@ -168,13 +173,15 @@ def test_a_call_is_started_or_its_approval_is_over_and_never_both(nodes: Nodes, 
             start(one, "n1", pending),
             start(other, "n2", pending),
             lambda: one.expire_due(AFTERWARDS),
-            lambda: other.expire_due(AFTERWARDS),
+            lapse(one, pending.id),
+            lapse(other, pending.id),
         ]
         chance.shuffle(works)
         found = race(works)
         call = one.get_call(pending.id)
-        started = [got for got in found if isinstance(got, CallRecord)]
-        ended = [got for got in found if got == [pending.id]]
+        moved = [got for got in found if isinstance(got, CallRecord)]
+        started = [got for got in moved if got.state is CallState.RUNNING]
+        ended = [got for got in found if got == [pending.id] or (got in moved and got not in started)]
         assert len(started) + len(ended) == 1, found
         assert call.state is (CallState.RUNNING if started else CallState.REJECTED)
         assert call.reason["code"] == ("rule" if started else "approval_lapsed")
