@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from stanch.app.workbench_clearing import Clearing
+from stanch.app.workbenches import Workbenches
 from stanch.storage.store import Store
 from stanch.storage.workbenches import WorkbenchRows
 from stanch.values.fault import BrokenRow, Conflict, NotFound
 from stanch.values.identity import Principal, PrincipalKind, Source
-from stanch.values.records import Actor, Broken
+from stanch.values.records import Actor, Broken, SessionRecord
+from tests.app.workbench_killed import seals
 from tests.stores.places import Place
 
 BY = Actor("ada", "test")
@@ -65,3 +71,25 @@ def test_a_row_that_cannot_be_read_is_no_empty_one(store: Store) -> None:
         connection.exec_driver_sql("UPDATE workbenches SET memory = ''")
     with pytest.raises(BrokenRow):
         rows.workbench("one")
+
+
+def test_sessions_are_found_by_the_names_of_their_directories(store: Store) -> None:
+    def name_of(session_id: str) -> str:
+        return session_id if session_id == "two" else f"x-{session_id}"
+
+    found = WorkbenchRows(store).sessions_called(["x-one", "two", "one", "three", os.fsdecode(b"\xff")], name_of)
+    assert sorted(one.id for one in found if isinstance(one, SessionRecord)) == ["one", "two"]
+    assert WorkbenchRows(store).sessions_called([], name_of) == []
+
+
+def test_that_of_an_ended_session_is_removed_with_its_row(store: Store, tmp_path: Path) -> None:
+    benches = Workbenches(tmp_path / "workbenches", store, seals(), patience=0.2)
+    for session in ("one", "two"):
+        with benches.held(session, by=BY) as bench:
+            bench.directory.put("notes.txt", [b"bytes"], 5)
+    store.end_session("one", by=BY)
+    clearing = Clearing(benches, lambda: datetime.now(UTC) + timedelta(hours=25))
+    assert clearing.clear_due(timedelta(hours=24)) == ["one"]
+    assert [one.id for one in benches.sessions() if isinstance(one, SessionRecord)] == ["two"]
+    (row,) = (one for one in store.list_audit(action="workbench.clear").items if not isinstance(one, Broken))
+    assert (row.actor, row.subject, row.detail["forgotten"]) == ("stanch", "one", False)
