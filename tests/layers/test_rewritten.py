@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import stanch
+from stanch.app.approving import Edit
 from stanch.app.embedding import Embedded
 from stanch.policies import PolicyRequest, Rewrite
-from stanch.values.approval import CallState
+from stanch.values.approval import ApprovalState, CallState
 from stanch.values.context import RunContext
 from stanch.values.fault import Conflict
 from stanch.values.records import Actor
@@ -109,3 +110,28 @@ def test_where_nobody_asked_nobody_is_asked_and_what_nobody_judged_does_not_run(
         hook.path = "second"
         started = calls.start(made.call.id, by=ADA)
         assert (started.call.state, started.call.reason["code"]) == (CallState.REJECTED, "call_changed")
+
+
+def test_an_edit_that_a_hook_makes_another_is_shown_before_it_runs(place: Path) -> None:
+    hook = Towards("first")
+    with embedded(place, hook) as program:
+        calls, approving = program.service.calls, program.service.approving
+        session = program.session("coder", narrowing=[ASK])
+        made = calls.submit(session, "write_file", {"path": "src/a", "content": "x"}, by=ADA)
+        assert made.approval is not None
+        hook.path = "second"
+        edit = Edit(arguments={"path": "mine", "content": "x"})
+        done = approving.approve(made.approval.request_id, edit=edit, answer="digest", by=ADA)
+        assert (done.approval.state, done.call.state) == (ApprovalState.REPLACED, CallState.AWAITING_APPROVAL)
+        (request,) = program.waiting(session)
+        assert done.instead == request
+        assert request.arguments == done.call.arguments == {"path": "second", "content": "x"}
+        assert request.reason["code"] == "call_changed"
+        with pytest.raises(Conflict):
+            calls.start(made.call.id, by=ADA)
+        again = approving.approve(made.approval.request_id, edit=edit, answer="digest", by=ADA)
+        assert again.instead == request, "the very same answer once more is none to the new request"
+        hook.path = "third"
+        edit = Edit(arguments={"path": "third", "content": "x"})
+        assert approving.approve(request.request_id, edit=edit, by=ADA).instead is None, "it is left as it was written"
+        assert calls.start(made.call.id, by=ADA).call.arguments["path"] == "third"

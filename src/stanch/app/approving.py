@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from stanch.app.approval_words import reason_of, said_by, targets_of
+from stanch.app.approval_words import reason_of, rewritten, said_by, targets_of
 from stanch.app.asking import Answered, Asking, strictest, where
 from stanch.app.bypassing import Bypasses, BypassWish
 from stanch.app.diffs import diff_of
@@ -140,7 +140,8 @@ class Approving:
         """The request, approved; its call may be started, which judges it again.
 
         An edited call is judged from the start: where it is denied, `EditRefused` is raised and the request stays open;
-        where it asks for what the request did not show, a new request takes this one's place. `answer` is a digest of
+        where it asks for what the request did not show, or a policy or a hook makes another call of it than the person
+        wrote, a new request takes this one's place. `answer` is a digest of
         all that was answered, by whom: where the request was answered by the very same before, this is no second
         answer, and what came of the first is returned. Raises `NotFound`, `BadFields`, and `Conflict` with who answered
         before.
@@ -185,13 +186,17 @@ class Approving:
             raise EditRefused(decision)
         session = self._store.get_session(approval.session_id)
         new = self.request(replace(call, tool=tool, arguments=dict(arguments)), session, line)
-        if covers(approval.asked, new.asked):
+        # WHY: whoever edits has seen what they wrote, and not what a policy or a hook makes of it.
+        as_written = same_arguments(line[0].decision.call.call.arguments, arguments)
+        if not as_written:
+            new = replace(new, reason=rewritten(decision))
+        if as_written and covers(approval.asked, new.asked):
             held, reason = self._held(new, wish, given.by), said_by(Code.APPROVED, new, given.by)
             return self._approved(approval, new, given._replace(bypass=held, reason=reason))
         moved = self._store.ask_again(
             call.id,
             new,
-            reason=reason_of(decision),
+            reason=new.reason,
             replaces=approval.request_id,
             answer=given.answer,
             expected=call,
