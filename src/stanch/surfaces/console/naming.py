@@ -53,9 +53,6 @@ class Hidden:
 _HIDDEN = Hidden()
 
 
-_HIDDEN = Hidden()
-
-
 class Naming:
     """Names for one request."""
 
