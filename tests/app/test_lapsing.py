@@ -156,3 +156,22 @@ def test_no_answer_and_no_repetition_brings_it_back(gates: Gates, clock: Clock) 
         gates.service.approving.approve(made.approval.request_id, by=ADA)
     again = gates.service.approving.approve(made.approval.request_id, answer="d", by=ADA)
     assert again.call.state is CallState.REJECTED
+
+
+def test_who_starts_it_while_the_sweeper_ends_it_is_told_how_it_stands(
+    gates: Gates, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = gates.approved(gates.session(source=Source.CRON))
+    clock.move(61)
+    lapse = gates.store.lapse_call
+
+    def slower(call_id: str) -> CallRecord:
+        monkeypatch.undo()
+        assert gates.store.expire_due() == [call_id]
+        return lapse(call_id)
+
+    monkeypatch.setattr(gates.store, "lapse_call", slower)
+    with pytest.raises(Conflict, match="is rejected, and is not to be started"):
+        gates.service.calls.start(call.id, by=AGENT)
+    assert actions(gates, call)[-1] == ("call.expire", "stanch")
+    assert [action for action, _ in actions(gates, call)].count("call.expire") == 1

@@ -133,7 +133,7 @@ class Calls:
         try:
             moved = self._store.move_call(call.id, Move.START, node=self._node, expected=call, by=by)
         except Lapsed:
-            moved = self._store.lapse_call(call.id)
+            moved = self._lapsed(call)
         return Submitted(moved, decision, approval)
 
     def get(self, call_id: str) -> CallRecord:
@@ -164,6 +164,15 @@ class Calls:
     def _refused(self, call: CallRecord, code: Code, decision: Decision, by: Actor) -> Submitted:
         reason = said(code, decision)
         return Submitted(self._store.move_call(call.id, Move.REJECT, reason=reason, expected=call, by=by), decision)
+
+    def _lapsed(self, call: CallRecord) -> CallRecord:
+        try:
+            return self._store.lapse_call(call.id)
+        except Conflict:
+            now = self._store.get_call(call.id)
+            if now.state is CallState.PENDING:
+                raise
+            raise Conflict(self._standing(now)) from None  # a clock of another node was faster, or who cancelled it
 
     def _asked_again(
         self, call: CallRecord, line: Sequence[Answered], decision: Decision, reason: Mapping[str, Any], by: Actor

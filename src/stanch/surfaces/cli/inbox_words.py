@@ -67,7 +67,7 @@ def show_request(one: dict[str, Any]) -> None:
 def show_resolved(done: dict[str, Any]) -> None:
     """Prints what came of an answer."""
     if done["instead"] is not None:
-        terminal.out(f"not approved yet: the edited call asks for more, as {done['instead']['request_id']}")
+        terminal.out(f"not approved yet: the edited call is asked about anew, as {done['instead']['request_id']}")
         terminal.out(f"  {visible(done['instead']['reason'].get('sentence', ''))}")
         return
     edited = ", edited" if done["call"]["edited"] else ""
