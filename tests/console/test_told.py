@@ -123,3 +123,28 @@ def test_no_page_says_words_of_a_fault_past_the_one_way() -> None:
     sources = Path(failing.__file__).parent.glob("*.py")
     direct: Callable[[str], list[str]] = re.compile(r"str\((?:why|fault)\)|_sentence|_said_of").findall
     assert [one.name for one in sources if one.name not in ("failing.py",) and direct(one.read_text())] == ["routes.py"]
+
+
+@FORMS
+@pytest.mark.parametrize("in_page", [False, True])
+def test_what_came_of_an_answer_names_its_tool_by_its_label(
+    planted: World, visitor: Visitor, canary: Canary, form: str, in_page: bool
+) -> None:
+    canary.expect_in(REQUEST, ANSWER)  # an agent has named it, and a person sees what they answer for
+    call = {"tool": f"tool_{form}", "arguments": {}}
+    plan = {"session_id": planted.session(), "calls": [call] * 3, "submit": True}
+    plan_id = planted.post("/api/judge/plan", plan)[0]["plan_id"]
+    rows = planted.get(f"/api/inbox/plans/{plan_id}")["requests"]
+    one, two, _ = (f"/console/inbox/approvals/{row['request_id']}" for row in rows)
+    shown = [f"{row['request_id']} {row['fingerprint']}" for row in rows]
+    pages = [
+        visitor.send(one, in_page=in_page, action="approve"),
+        visitor.send(two, in_page=in_page, action="reject"),
+        visitor.send(one, 409, in_page=in_page, action="reject"),
+        visitor.send(f"/console/inbox/plans/{plan_id}", 409, in_page=in_page, action="reject", call=shown[:1]),
+        visitor.get(f"/console/inbox/cards?shown={rows[0]['request_id']}"),
+    ]
+    for page in pages:
+        said = " ".join(problems(page))
+        assert f"tool_{NAME}" in said
+        assert form not in said

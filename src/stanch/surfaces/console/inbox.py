@@ -117,7 +117,7 @@ def answer(asked: Asked) -> Response:
             found = asked.failing.fields(why).values() if isinstance(why, BadFields) else [asked.failing.sentence(why)]
             return _not_edited(asked, request_id, [*found])
         raise
-    return _told(asked, request_id, [_success(done, action)])
+    return _told(asked, request_id, [_success(asked.service, done, action)])
 
 
 def _answered(asked: Asked, request_id: str, action: str) -> Resolved:
@@ -185,7 +185,7 @@ def answer_plan(asked: Asked) -> Response:
 
     def told(approval: ApprovalRecord, why: str) -> str:
         is_open = approval.state is ApprovalState.OPEN
-        return asked.failing.sentence(Conflict(why)) if is_open else _outcome(approval, asked.login).text
+        return asked.failing.sentence(Conflict(why)) if is_open else _outcome(asked.service, approval, asked.login).text
 
     return plan_cards.answer(asked, told, shown)
 
@@ -193,9 +193,9 @@ def answer_plan(asked: Asked) -> Response:
 # --- what is told ----------------------------------------------------------------------------------------------------
 
 
-def _success(done: Resolved, action: str) -> Said:
+def _success(service: Service, done: Resolved, action: str) -> Said:
     approval = done.approval
-    tool, request_id = approval.tool_name, approval.request_id
+    tool, request_id = _tool(service, approval), approval.request_id
     if done.instead is not None:
         text = f"You changed a call of {tool}, and it asks anew, for something that its card did not show."
         return Said(request_id, "ask", text)
@@ -216,7 +216,7 @@ def _too_late(asked: Asked, request_id: str, why: Conflict) -> Response:
     approval = asked.service.inbox.resolution(request_id)
     if approval.state is ApprovalState.OPEN:
         return _told(asked, request_id, [Said(request_id, "ask", asked.failing.sentence(why))], status=409)
-    told = _outcome(approval, asked.login)
+    told = _outcome(asked.service, approval, asked.login)
     text = f"Your answer came too late and changed nothing. {told.text}"
     return _told(asked, request_id, [Said(request_id, "ask", text)], status=409)
 
@@ -234,15 +234,20 @@ def _became(service: Service, request_id: str, login: Login) -> Said | None:
         approval = service.inbox.approval(request_id)
     except (NotFound, StoreUnreadable):
         return None
-    return None if approval.state is ApprovalState.OPEN else _outcome(approval, login)
+    return None if approval.state is ApprovalState.OPEN else _outcome(service, approval, login)
 
 
-def _outcome(approval: ApprovalRecord, login: Login) -> Said:
+def _outcome(service: Service, approval: ApprovalRecord, login: Login) -> Said:
     tone, word = _DONE[approval.state]
     who = "you" if approval.resolved_by == login.who else approval.resolved_by
     by = f" by {who} ({approval.surface})" if who and approval.state is not ApprovalState.EXPIRED else ""
     at = "" if approval.resolved_at is None else f" at {approval.resolved_at:%H:%M:%S} UTC"
-    return Said(approval.request_id, tone, f"A call of {approval.tool_name} was {word}{by}{at}.")
+    return Said(approval.request_id, tone, f"A call of {_tool(service, approval)} was {word}{by}{at}.")
+
+
+def _tool(service: Service, approval: ApprovalRecord) -> str:
+    """The name of the tool as the console's own words say it: without a value of the vault."""
+    return str(service.projecting.records().tell(approval.tool_name))
 
 
 def _told(asked: Asked, request_id: str, said: list[Said], *, status: int = 200) -> Response:
