@@ -192,3 +192,19 @@ def test_no_other_call_comes_into_a_plan_by_its_name(world: World, session: str)
     made = world.post(f"/api/sessions/{session}/calls", named, 201)
     assert not made["call"]["id"].startswith(plan_id)
     assert world.get(f"/api/inbox/plans/{plan_id}")["requests"] == rows
+
+
+def test_of_a_plan_that_is_more_than_may_wait_nothing_is_asked(
+    world: World, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stanch.app.calls.MOST_WAITING", 2)
+    calls = [write("a.txt"), {"tool": "read_file", "arguments": {"path": "z.txt"}}, write("b.txt")]
+    body = {"session_id": session, "calls": [*calls, write("c.txt")], "submit": True}
+    refused = world.post("/api/judge/plan", body, 409)
+    assert "would wait for approval" in refused["detail"]
+    assert world.get("/api/inbox")["total"] == 0, "nobody is asked about a call whose id its agent was not told"
+    world.post("/api/judge/plan", body | {"calls": calls})
+    assert world.get("/api/inbox")["total"] == 2, "what asks nobody takes no room"
+    alone = world.session(run_context={"security_group": "asking"}, approver=False)
+    said = world.post("/api/judge/plan", body | {"session_id": alone})
+    assert [one["outcome"] for one in said].count("asks") == 3, "where nobody is asked, nothing waits"

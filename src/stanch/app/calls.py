@@ -88,8 +88,7 @@ class Calls:
             return Submitted(
                 self._store.add_call(replace(call, state=CallState.REJECTED, reason=reason), None, by=by), decision
             )
-        if self._store.list_approvals(session_id=session_id, limit=1).total >= MOST_WAITING:
-            raise Conflict(f"more than {MOST_WAITING:,} calls of the session {quoted(session_id)} wait for approval")
+        self._room(session_id, 1)
         approval = self._approving.request(call, session, line)
         call = replace(call, state=CallState.AWAITING_APPROVAL, request_id=approval.request_id)
         return Submitted(self._store.add_call(call, approval, by=by), decision, approval)
@@ -135,6 +134,14 @@ class Calls:
         except Lapsed:
             moved = self._lapsed(call)
         return Submitted(moved, decision, approval)
+
+    def ready_for(self, session_id: str, asking: int) -> None:
+        """Raises `Conflict` where so many calls more cannot all wait: no part of a plan is asked for without the rest.
+
+        Raises `NotFound`, and `BrokenRow`.
+        """
+        if asking and self._store.get_session(session_id).approver:
+            self._room(session_id, asking)
 
     def get(self, call_id: str) -> CallRecord:
         """The call. Raises `NotFound`, and `BrokenRow`."""
@@ -183,6 +190,12 @@ class Calls:
         approval = replace(self._approving.request(call, session, line), reason=reason)
         moved = self._store.ask_again(call.id, approval, reason=reason, expected=call, by=by)
         return Submitted(moved, decision, approval)
+
+    def _room(self, session_id: str, further: int) -> None:
+        if self._store.list_approvals(session_id=session_id, limit=1).total + further > MOST_WAITING:
+            raise Conflict(
+                f"more than {MOST_WAITING:,} calls of the session {quoted(session_id)} would wait for approval"
+            )
 
     @staticmethod
     def _standing(call: CallRecord) -> str:

@@ -138,6 +138,7 @@ def judge_plan(body: PlanBody, service: Served, caller: Asked, by: By) -> Any:
     said = service.projecting.records(now=False).answer(planned.planned_json(found))
     if body.submit and body.session_id is not None:
         plan_id = new_plan()
+        service.calls.ready_for(body.session_id, sum(one.outcome is Outcome.ASKS for one in found))
         for place, (call, one) in enumerate(zip(calls, found, strict=True)):
             if one.outcome is Outcome.ASKS:
                 at = InPlan(plan_id, place)
