@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -89,6 +90,34 @@ def test_a_policy_that_sleeps_for_ever_costs_its_time_and_is_told_to_stop(
     assert told.is_set()
 
 
+@pytest.mark.parametrize("seconds", [math.inf, 1e300, 10**400, math.nan, -1, "1", True])
+def test_however_long_a_policy_says_that_it_takes_it_is_asked(tmp_path: Path, seconds: Any) -> None:
+    def denies(_: PolicyRequest) -> Says:
+        return Says(Effect.DENY, "no")
+
+    denies.seconds = seconds  # type: ignore[attr-defined]
+    for session in (
+        opened(tmp_path).session(policy=denies),
+        opened(tmp_path).session(policy=[lambda _: None, denies]),
+        opened(tmp_path).session(hooks=[denies]),
+    ):
+        assert write(session).reason.code is Code.POLICY_SAYS
+
+
+def test_a_policy_that_fails_before_it_is_asked_has_given_no_answer(tmp_path: Path) -> None:
+    class Odd:
+        @property
+        def seconds(self) -> float:
+            raise RuntimeError("a secret")
+
+        def __call__(self, _: PolicyRequest) -> None:
+            return None
+
+    decision = write(opened(tmp_path).session(policy=Odd()))
+    assert said(decision) == FAILED
+    assert "secret" not in stanch.sentence(decision.reason, decision.effect)
+
+
 def test_an_answer_in_another_layers_name_is_no_answer(tmp_path: Path) -> None:
     policy: Any = lambda _: [Answer(Effect.ALLOW, Code.RULE, LayerId.PERSISTED_RULES)]  # noqa: E731
     assert said(write(opened(tmp_path).session(policy=policy), "asked/a")) == FAILED
@@ -159,7 +188,11 @@ def test_what_is_rewritten_is_judged_from_the_start_and_cannot_be_changed_later(
     assert said(write(opened(tmp_path).session(policy=once("locked/a")))) == ("deny", "rule", "persisted_rules")
 
 
-@pytest.mark.parametrize("odd", [None, [], {1: "a"}, {"path": b"a"}, {"path": object()}, {}])
+HALF = "\ud800"
+NO_JSON = [{"path": "a", "content": HALF}, {"path": "a", HALF: 1}, {"path": "a", "n": math.inf}, {"path": [math.nan]}]
+
+
+@pytest.mark.parametrize("odd", [None, [], {1: "a"}, {"path": b"a"}, {"path": object()}, {}, *NO_JSON])
 def test_arguments_that_cannot_be_read_are_no_answer(tmp_path: Path, odd: Any) -> None:
     assert said(write(opened(tmp_path).session(policy=lambda _: Rewrite(odd)))) == FAILED
 

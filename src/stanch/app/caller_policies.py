@@ -7,6 +7,7 @@ which of several answers counts (`policy.policies`).
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -112,19 +113,31 @@ def _kept(rewrite: Rewrite) -> Rewrite | Failed:
 
 
 def _plain(value: Any) -> Any:
-    """The value, made anew of plain JSON types. Raises `TypeError` for any other."""
+    """The value, made anew of plain JSON types. Raises `TypeError` and `ValueError` for what JSON cannot say."""
     if value is None or isinstance(value, bool):
         return value
-    for kind in (str, int, float):
-        if isinstance(value, kind):
-            return kind(value)
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError
+        return float(value)
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise TypeError
-        return {str(key): _plain(held) for key, held in value.items()}
+        return {_text(key): _plain(held) for key, held in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(held) for held in value]
     raise TypeError
+
+
+def _text(value: str) -> str:
+    """The same text. Raises `ValueError` for half a letter, which can be neither kept nor sent anywhere."""
+    plain = str(value)
+    plain.encode()
+    return plain
 
 
 def awaited(said: Awaitable[Any], signal: Signal | None) -> Any:

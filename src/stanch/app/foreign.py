@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
 from stanch.policy.layers import NO_OBJECTION, Failed, Layer, LayerAnswer
+from stanch.policy.policies import LONGEST
 from stanch.policy.walk import THREW
 from stanch.values.call import JudgedCall
 
@@ -23,12 +24,15 @@ def ask_within(layer: Layer, call: JudgedCall, seconds: float) -> LayerAnswer:
     A layer that says itself how long it takes, in `seconds`, is waited for as long. A layer that hangs keeps its
     thread, which does not keep the process alive; its signal says that nobody waits for it any more.
     """
-    if isinstance(layer, Concerned) and not layer.concerns(call.call.tool):
-        return NO_OBJECTION
-    seconds = _seconds_of(layer, seconds)
-    said: list[LayerAnswer] = []
     signal = threading.Event()
-    copied = shown(call._replace(manner=call.manner._replace(signal=signal)))
+    try:
+        if isinstance(layer, Concerned) and not layer.concerns(call.call.tool):
+            return NO_OBJECTION
+        seconds = _seconds_of(layer, seconds)
+        copied = shown(call._replace(manner=call.manner._replace(signal=signal)))
+    except Exception:  # WHY here, too: what it says of itself is its own code as well
+        return THREW
+    said: list[LayerAnswer] = []
 
     def ask() -> None:
         try:
@@ -53,7 +57,7 @@ class Concerned(Protocol):
 
 def _seconds_of(layer: Layer, usual: float) -> float:
     own = getattr(layer, "seconds", None)
-    return float(own) if isinstance(own, int | float) and own > 0 else usual
+    return float(min(own, LONGEST)) if isinstance(own, int | float) and own > 0 else usual
 
 
 def shown(call: JudgedCall) -> JudgedCall:

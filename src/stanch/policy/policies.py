@@ -21,6 +21,8 @@ LONGEST_WORDS = 300
 """How much of a policy's own words is shown, in letters."""
 SECONDS = 5.0
 """How long a policy is waited for that does not say otherwise."""
+LONGEST = 31_536_000.0
+"""How long anybody is waited for at most, in seconds: a year. WHY: no thread can be waited for without an end."""
 
 
 _NO_FACTS: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -165,7 +167,9 @@ def seconds_of(policy: object, usual: float = SECONDS) -> float:
     if isinstance(policy, _Combined):
         return sum(seconds_of(one, usual) for one in policy.policies) or usual
     said = getattr(policy, "seconds", None)
-    return float(said) if isinstance(said, int | float) and not isinstance(said, bool) and said > 0 else usual
+    if not isinstance(said, int | float) or isinstance(said, bool) or not said > 0:
+        return usual
+    return float(min(said, LONGEST))
 
 
 def combined(*policies: Policy) -> Policy:
