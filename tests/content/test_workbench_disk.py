@@ -79,6 +79,35 @@ def test_no_link_is_followed(directory: Directory, tmp_path: Path) -> None:
     assert directory.root.is_dir()
 
 
+def test_what_goes_while_somebody_looks_is_not_there(directory: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person looks while code is at work."""
+    for path in ("gone", "kept", "folder/in", "link/in"):
+        directory.put(path, [b"1"], 1)
+    files, lstat = directory.files, os.lstat
+
+    def at_work(name: str, *, dir_fd: int | None = None) -> os.stat_result:
+        if name == "gone":
+            (files / "gone").unlink()
+        found = lstat(name, dir_fd=dir_fd)
+        if name in {"folder", "link"}:
+            (files / name / "in").unlink()
+            (files / name).rmdir()
+        if name == "link":
+            (files / name).symlink_to("/etc")
+        return found
+
+    monkeypatch.setattr(os, "lstat", at_work)
+    kinds = {path: mark.kind for path, mark in directory.entries().items()}
+    assert kinds == {"kept": EntryKind.FILE, "link": EntryKind.DEEP}
+
+
+def test_nothing_else_is_removed_in_the_place_of_what_is_not_there(directory: Directory) -> None:
+    directory.put("a", [b"file"], 4)
+    for path in ("a/b", "n" * 300, f"{'n' * 300}/a"):
+        assert not directory.remove(path, tree=True)
+    assert content(directory, "a") == b"file"
+
+
 def test_what_stands_in_the_way_stays(directory: Directory) -> None:
     directory.put("a", [b"file"], 4)
     directory.put("d/in", [b"file"], 4)

@@ -119,7 +119,7 @@ class Directory:
     def remove(self, path: str, *, tree: bool = False) -> bool:
         """Removes the file or the link at the path; false where there is none. A folder is removed with `tree` alone.
 
-        A link on the way there is removed itself. Raises `StoreUnreadable`.
+        A link on the way there is removed itself, and nothing else. Raises `StoreUnreadable`.
         """
         *folders, name = path.split("/")
         try:
@@ -136,6 +136,8 @@ class Directory:
         except InTheWay:
             return self._without_links(folders)
         except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return False
             raise _trouble(error) from None
         return True
 
@@ -248,7 +250,7 @@ class Directory:
         for count in range(1, len(folders) + 1):
             *above, name = folders[:count]
             with suppress(OSError, InTheWay), self._below(above, make=False) as parent:
-                if not stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode):
+                if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
                     os.unlink(name, dir_fd=parent)
                     return True
         return False

@@ -18,16 +18,24 @@ DEEPEST = 64
 MOST_LOOKED_AT = 200_000
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """How a folder is opened: never through a link."""
+_CLOSED = (errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR)
 
 
 def look(handle: int, found: dict[str, Mark], above: str = "", deep: int = 0) -> None:
-    """Notes all that lies in the folder, and closes it. Raises `OSError` where that is too much."""
+    """Notes all that lies in the folder, and closes it. Raises `OSError` where that is too much.
+
+    What goes while somebody looks, since code is at work, is not there; a folder that is another entry by the time
+    it is opened is one that nobody has looked into.
+    """
     try:
         for name in os.listdir(handle):
             if len(found) >= MOST_LOOKED_AT:
                 raise OSError(errno.EFBIG, "too many entries")
             path = f"{above}{name}"
-            mark = _mark(os.lstat(name, dir_fd=handle))
+            try:
+                mark = _mark(os.lstat(name, dir_fd=handle))
+            except FileNotFoundError:
+                continue
             found[path] = mark
             if mark.kind is not EntryKind.FOLDER:
                 continue
@@ -36,7 +44,12 @@ def look(handle: int, found: dict[str, Mark], above: str = "", deep: int = 0) ->
                 continue
             try:
                 below = os.open(name, FOLDER, dir_fd=handle)
-            except PermissionError:
+            except FileNotFoundError:
+                del found[path]
+                continue
+            except OSError as error:
+                if error.errno not in _CLOSED:
+                    raise
                 # WHY not made readable: that would change it, and whoever closed it can open it again.
                 found[path] = Mark(EntryKind.DEEP, mark.device, mark.inode, mark.size, mark.changed)
                 continue
