@@ -215,14 +215,20 @@ def test_a_memory_without_its_key_is_none(tmp_path: Path, store: Store, benches:
         bench.takes(source("c.txt", Exact()))
 
 
-@pytest.mark.parametrize("column", ["history", "memory"])
-def test_a_memory_that_was_changed_is_none(column: str, store: Store, benches: Workbenches, tmp_path: Path) -> None:
+CHANGED = (
+    "history = substr(history, 1, length(history) - 2) || 'AA'",
+    "memory = substr(memory, 1, length(memory) - 2) || 'AA'",
+    "changed_at = 'never'",
+    "memory = x'ff'",
+)
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_a_memory_that_was_changed_is_none(changed: str, store: Store, benches: Workbenches, tmp_path: Path) -> None:
     with benches.held(SESSION, by=BY) as bench:
         MountGate(bench, projectors).admit(source("e.txt", EXACT), EXACT)
     with store._touching() as connection:
-        connection.exec_driver_sql(
-            f"UPDATE workbenches SET {column} = substr({column}, 1, length({column}) - 2) || 'AA'"
-        )
+        connection.exec_driver_sql(f"UPDATE workbenches SET {changed}")
     with pytest.raises(Forgotten), benches.held(SESSION, by=BY):
         pass
     # A person may empty it.

@@ -18,7 +18,7 @@ from stanch.provenance.states import Entry, Exact, Unknown
 from stanch.secrets.sealing import Place
 from stanch.storage.store import Store
 from stanch.storage.workbenches import WorkbenchRows
-from stanch.values.fault import StoreUnreadable
+from stanch.values.fault import BrokenRow, StoreUnreadable
 from stanch.values.reason import Code, LayerId, Reason
 from stanch.values.records import Actor, Broken, SessionRecord
 from stanch.values.workbench import WorkbenchRecord
@@ -42,8 +42,11 @@ class Memories:
         self._rows, self._seals = WorkbenchRows(store), seals
 
     def of(self, session_id: str) -> Remembered:
-        """What the session's workbench remembers. Raises `Forgotten`, `BrokenRow` and `StoreUnreadable`."""
-        row = self._rows.workbench(session_id)
+        """What the session's workbench remembers. Raises `Forgotten` and `StoreUnreadable`."""
+        try:
+            row = self._rows.workbench(session_id)
+        except BrokenRow as why:
+            raise Forgotten(session_id, why.problem) from None
         if row is None:
             return Remembered(self._rows, self._seals, session_id, Memory(), (), 0)
         memory, entries = opened_row(self._seals, row)

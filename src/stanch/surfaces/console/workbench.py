@@ -22,7 +22,7 @@ from stanch.surfaces.console.failing import Refused
 from stanch.surfaces.console.guard import Asked, goes_to
 from stanch.surfaces.console.workbench_reach import UNKNOWN, Bench, Standing, standing
 from stanch.values.approval import CallRecord, CallState
-from stanch.values.fault import Conflict
+from stanch.values.fault import Conflict, StoreUnreadable
 from stanch.values.records import AuditRecord, Broken
 
 MOST_ENTRIES, MOST_RUNS, MOST_ROWS, MOST_PLACES, CODE_LINES = 500, 20, 20, 50, 40
@@ -41,6 +41,10 @@ _STATES = {
     CallState.FAILED: ("deny", "failed"),
     CallState.REJECTED: ("deny", "refused"),
 }
+
+
+class Unlisted(StoreUnreadable):
+    """What lies in a workbench cannot be looked through, such as where it is too much."""
 
 
 class Entry(NamedTuple):
@@ -127,9 +131,9 @@ def shown(bench: Bench, *, problem: str = "", status: int = 200) -> Response:
     entries: Entries = {}
     try:
         bench.open()
-        entries = service.workbenches.directory(bench.id).entries()
+        entries = _entries(bench)
         stands = standing(bench, bench.memory, bench.registry, entries)
-    except Forgotten as why:
+    except (Forgotten, Unlisted) as why:
         # WHY no entries: of their names, nobody could say which secret stands in them.
         unreadable = asked.failing.sentence(why)
         stands = Standing(UNKNOWN, "")
@@ -159,6 +163,14 @@ def shown(bench: Bench, *, problem: str = "", status: int = 200) -> Response:
         is_due=goes_at is not None and goes_at <= datetime.now(UTC),
         here=bench.address(),
     )
+
+
+def _entries(bench: Bench) -> Entries:
+    """What lies there. Raises `Unlisted`: whoever cannot see it may remove all of it nevertheless."""
+    try:
+        return bench.asked.service.workbenches.directory(bench.id).entries()
+    except StoreUnreadable as why:
+        raise Unlisted(str(why)) from None
 
 
 def outputs_of(bench: Bench) -> list[Output]:

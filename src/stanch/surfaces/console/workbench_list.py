@@ -15,7 +15,6 @@ from stanch.surfaces.console.content_badges import Badge
 from stanch.surfaces.console.guard import Asked
 from stanch.surfaces.console.naming import Naming
 from stanch.surfaces.console.workbench_reach import UNKNOWN, standing
-from stanch.values.fault import BrokenRow
 from stanch.values.records import Broken, SessionRecord
 
 PAGE = "/console/workbenches"
@@ -54,7 +53,7 @@ def _row(naming: Naming, session: SessionRecord) -> Row:
     service = naming.asked.service
     try:
         badge = standing(naming, *service.workbenches.remembered(session.id)).badge
-    except (Forgotten, BrokenRow):
+    except Forgotten:
         badge = UNKNOWN
     unread = sum(not one.is_read for one in service.workbenches.outputs(session.id).listed())
     return Row(session, badge, unread, service.clearing.goes_at(session))
