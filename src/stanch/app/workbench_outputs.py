@@ -54,15 +54,22 @@ class Outputs:
 
     def read(self, call_id: str) -> str:
         """The output of a call, which counts as read from then on. Raises `NotFound`, also for one that is gone."""
-        place = self._place(call_id)
+        text = self.text(call_id)
+        self.was_read(call_id)
+        return text
+
+    def text(self, call_id: str) -> str:
+        """The output of a call, for whoever has yet to see whether it can be shown. Raises `NotFound`."""
         try:
-            text = place.read_text("utf-8")
+            return self._place(call_id).read_text("utf-8")
         except OSError:
             raise NotFound("output that was withheld", call_id) from None
-        with suppress(OSError):  # WHY: one that cannot be marked stays for longer, and is read all the same
+
+    def was_read(self, call_id: str) -> None:
+        """Notes that somebody has seen the output of a call."""
+        with suppress(OSError):  # WHY: one that cannot be marked stays for longer, and was read all the same
             flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(os.open(place.with_suffix(_READ), flags, 0o600))
-        return text
+            os.close(os.open(self._place(call_id).with_suffix(_READ), flags, 0o600))
 
     def calls(self) -> tuple[str, ...]:
         """The ids of the calls whose outputs are there, newest first."""

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
+from stanch.app.projecting import UNOPENED, WITHHELD
 from stanch.app.workbench_memory import Forgotten
 from stanch.content.streams import Stream
 from stanch.content.workbench import entry_path
@@ -80,21 +81,26 @@ def download(asked: Asked) -> Response:
 
 
 def output(asked: Asked) -> Response:
-    """What a run printed that was withheld from the model; it counts as read from then on."""
+    """What a run printed that was withheld from the model; it counts as read once it is shown."""
     bench = Bench(asked)
     with suppress(Forgotten):  # WHY: when it was kept, the whole history was taken out of it already
         bench.open()
     call = asked.get("call")
-    text = asked.service.workbenches.outputs(bench.id).read(call)
-    return asked.page(
+    outputs = asked.service.workbenches.outputs(bench.id)
+    said = bench.say(outputs.text(call))
+    answer = asked.page(
         "workbench_output.html.j2",
         at="sessions",
         wide=True,
         session=bench.session,
         call=call,
-        shown=whole(bench.say(text).removesuffix("\n")),
+        shown=whole(said.removesuffix("\n")),
         bench=bench.address(),
     )
+    # WHY only now: what nobody could be shown has been read by nobody, and keeps its workbench.
+    if said not in (WITHHELD, UNOPENED):
+        outputs.was_read(call)
+    return answer
 
 
 def _read(bench: Bench, path: str) -> Read:
