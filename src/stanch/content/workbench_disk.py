@@ -215,6 +215,11 @@ class Directory:
         """Removes the directory itself with its lock, once it is clear. It stays where somebody has come meanwhile."""
         with suppress(OSError):
             (self.root / LOCK).unlink()
+        self.leave()
+
+    def leave(self) -> None:
+        """Removes the directory where nothing is in it, not even a lock."""
+        with suppress(OSError):
             self.root.rmdir()
 
     @contextmanager
