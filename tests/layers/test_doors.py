@@ -77,7 +77,8 @@ def test_whoever_asks_is_given_the_arguments_that_are_allowed(world: World) -> N
     answer = '{"effect": "allow", "arguments": {"path": "b", "content": ""}}'
     (world.workspace / "answer").write_text(answer, "utf-8")
     said = world.check("write_file", {"path": "a", "content": "x"})
-    assert (said["effect"], said["reason"]["code"]) == ("deny", "rewrite_loop")
+    assert (said["effect"], said["arguments"]) == ("allow", {"path": "b", "content": ""})
+    assert "arguments" not in world.check("write_file", {"content": "", "path": "b"})
     script = (
         "import json, sys; asked = json.load(sys.stdin)['arguments']; kept = dict(asked, path='b')\n"
         "print(json.dumps({'effect': 'allow'} | ({} if kept == asked else {'arguments': kept})))"

@@ -169,7 +169,35 @@ def test_a_probe_tells_policies_that_nobody_can_be_asked_and_asks_no_hook(tmp_pa
 def test_a_policy_that_would_change_a_probe_has_given_no_answer(tmp_path: Path) -> None:
     session = opened(tmp_path).session(policy=lambda _: Rewrite({"path": "b", "content": "x"}))
     assert said(session.probe("write_file", {"path": "a", "content": "x"})) == FAILED
-    assert session.check("write_file", {"path": "a", "content": "x"}).reason.code is Code.REWRITE_LOOP
+    assert session.probe("write_file", {"path": "b", "content": "x"}).effect is Effect.ALLOW
+    assert session.check("write_file", {"path": "a", "content": "x"}).effect is Effect.ALLOW
+
+
+def test_whoever_writes_the_same_arguments_once_more_has_changed_nothing(tmp_path: Path) -> None:
+    """A hook that sees to a time limit writes it whatever stood there."""
+
+    def limits(request: PolicyRequest) -> Rewrite:
+        return Rewrite({**request.arguments, "timeout": 60})
+
+    engine = opened(tmp_path)
+    for session in (engine.session(policy=limits), engine.session(hooks=[limits]), engine.session(policy=[limits] * 2)):
+        decision = write(session)
+        assert decision.effect is Effect.ALLOW
+        assert decision.call.call.arguments == {"path": "a", "content": "x", "timeout": 60}
+    above = engine.session(policy=lambda _: Rewrite({"path": "b", "content": "x"}))
+    assert write(engine.session(under=above), "b").effect is Effect.ALLOW
+    assert said(write(engine.session(under=above))) == ("ask", "layer_failed", "inherited_constraint")
+
+
+@pytest.mark.parametrize("pair", [(1, True), (0, False), (1, 1.0), ("1", 1), (None, False)])
+def test_what_a_tool_takes_for_another_value_is_a_change(tmp_path: Path, pair: tuple[Any, Any]) -> None:
+    def swings(request: PolicyRequest) -> Rewrite:
+        now = request.arguments["n"]
+        other = pair[0] if type(now) is type(pair[1]) else pair[1]
+        return Rewrite({**request.arguments, "n": other})
+
+    session = opened(tmp_path).session(policy=swings)
+    assert session.check("write_file", {"path": "a", "content": "x", "n": pair[0]}).reason.code is Code.REWRITE_LOOP
 
 
 def once(path: str) -> Callable[[PolicyRequest], Rewrite | None]:

@@ -264,10 +264,24 @@ def test_a_call_that_a_hook_makes_another_after_its_approval_does_not_run(place:
         program.approve(submitted.approval.request_id, by="ada")
         changes.append(Rewrite({"path": "src/b", "content": "y"}))
         started = program.service.calls.start(submitted.call.id, by=ADA)
-        assert (started.call.state, started.call.reason["code"]) == (CallState.REJECTED, "rewrite_loop")
+        assert (started.call.state, started.call.reason["code"]) == (CallState.AWAITING_APPROVAL, "call_changed")
         changes.clear()
         free = program.service.calls.submit(session, "write_file", {"path": "free", "content": "x"}, by=ADA)
         changes.append(Rewrite({"path": "other", "content": "y"}))
+        begun = program.service.calls.start(free.call.id, by=ADA)
+        assert (begun.call.state, begun.call.reason["code"]) == (CallState.REJECTED, "call_changed")
+
+
+def test_a_call_that_a_hook_never_leaves_as_it_is_does_not_run(place: Path) -> None:
+    turns: list[int] = []
+
+    def hook(request: PolicyRequest) -> Rewrite | None:
+        return Rewrite({**request.arguments, "content": f"{request.arguments['content']}y"}) if turns else None
+
+    with embedded(place, hooks=[hook]) as program:
+        session = program.session("coder")
+        free = program.service.calls.submit(session, "write_file", {"path": "free", "content": "x"}, by=ADA)
+        turns.append(1)
         begun = program.service.calls.start(free.call.id, by=ADA)
         assert (begun.call.state, begun.call.reason["code"]) == (CallState.REJECTED, "rewrite_loop")
 

@@ -7,6 +7,7 @@ which of several answers counts (`policy.policies`).
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -18,7 +19,7 @@ from stanch.policy.policies import (
     THREW,
     Asker,
     Policy,
-    Said,
+    Says,
     Settled,
     line_of,
     read,
@@ -84,16 +85,21 @@ class PolicyLayer:
         said = self.policy(request_of(call, self.who))
         if isinstance(said, Awaitable):
             said = awaited(said, call.manner.signal)
-        return self._meant(read(said), len(call.effects))
+        heard = read(said)
+        if isinstance(heard, Rewrite):
+            # WHY no change: one that writes the same once more would else be taken for one that never ends.
+            return NO_OBJECTION if _same(heard.arguments, call.call.arguments) else self._rewritten(heard)
+        return self._meant(heard, len(call.effects))
 
-    def _meant(self, said: Said, count: int) -> LayerAnswer:
+    def _rewritten(self, said: Rewrite) -> Rewrite | Failed:
+        # SPEC: an ancestor's policy can deny and ask. What it would change is not silence either.
+        return _REWRITING if self.id is LayerId.INHERITED_CONSTRAINT else _kept(said)
+
+    def _meant(self, said: Says | Failed | None, count: int) -> LayerAnswer:
         if said is None:
             return NO_OBJECTION
         if isinstance(said, Failed):
             return said
-        if isinstance(said, Rewrite):
-            # SPEC: an ancestor's policy can deny and ask. What it would change is not silence either.
-            return _REWRITING if self.id is LayerId.INHERITED_CONSTRAINT else _kept(said)
         if said.effect is Effect.ALLOW:
             return NO_OBJECTION
         if said.is_settlement and said.settled is not None:
@@ -110,6 +116,18 @@ def _kept(rewrite: Rewrite) -> Rewrite | Failed:
     except (TypeError, ValueError, RecursionError):
         return _ODD
     return Rewrite(plain) if isinstance(plain, dict) else _ODD
+
+
+def _same(one: Any, other: Any) -> bool:
+    """True where both are the same JSON: to Python, 1 is True, and to a tool it is not."""
+    try:
+        return _written(one) == _written(other)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _written(value: Any) -> str:
+    return json.dumps(_plain(value), sort_keys=True)
 
 
 def _plain(value: Any) -> Any:
