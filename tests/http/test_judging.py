@@ -46,6 +46,7 @@ def test_one_file_is_answered_with_its_verdict_and_several_with_theirs(world: Wo
     several = world.post("/api/judge", {**ASKED, "path": None, "paths": ["a.txt", "a\0", "b"]})
     assert [said["verdict"] for said in several] == ["no_objection", "unanswerable", "no_objection"]
     assert several[1].keys() == {"verdict", "layer", "cause", "reason"}
+    assert world.post("/api/judge", {**ASKED, "deadline_at": 10**400})["verdict"] == "no_objection"
     late = world.post("/api/judge", {**ASKED, "deadline_at": int(time.time() * 1000) - 1})
     assert (late["verdict"], late["cause"]) == ("unanswerable", "timed_out")
 

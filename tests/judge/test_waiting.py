@@ -256,6 +256,11 @@ def test_a_clock_that_is_set_does_not_move_the_deadline(tmp_path: Path, monkeypa
     assert asked(probe(), deadline_at=(time.time() + 30) * 1000).state is State.NO_OBJECTION
 
 
+def test_a_deadline_that_is_no_number_is_over(tmp_path: Path) -> None:
+    got = judge(tmp_path, Hanging())(probe(), deadline_at=float("nan"))
+    assert (got.state, got.cause) == (State.UNANSWERABLE, Cause.TIMED_OUT)
+
+
 def test_a_thread_that_becomes_free_does_not_ask_who_hangs_already() -> None:
     workers, go, quick = Workers(most=4, each=2, name="test"), threading.Event(), threading.Event()
     asked, stuck, other = list[int](), object(), object()

@@ -42,7 +42,8 @@ class Judgments:
 
     def __init__(self, workers: Workers, seconds: float, signal: Signal | None) -> None:
         # WHY a clock that only goes on: the deadline must not move when somebody sets the time.
-        self._until = time.monotonic() + seconds
+        # WHY asked so: of a deadline that is no number, nobody could say that it is over.
+        self._until = time.monotonic() + (seconds if seconds > 0 else 0.0)
         self._workers, self._signal = workers, signal
         self._over = False
         self._verdicts: list[Verdict | None] = []

@@ -165,4 +165,4 @@ def _about(body: AboutBody, service: Service, caller: Caller) -> str | Described
 
 
 def _deadline(given: int | None) -> float | None:
-    return None if given is None else min(float(given), (time.time() + LONGEST_WAIT) * 1000)
+    return None if given is None else float(min(given, (time.time() + LONGEST_WAIT) * 1000))
