@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import BinaryIO
+
 import pytest
 
 from stanch.app.projecting import UNOPENED, WITHHELD
 from stanch.content import workbench_tree
+from stanch.content.workbench_disk import Directory
+from stanch.delivery.workbench import Entries
 from stanch.surfaces.console.workbench_reach import Bench
 from stanch.values.fault import StoreUnreadable
 from tests.console import workbench_world as made
-from tests.console.test_workbench import links, remove
+from tests.console.test_workbench import assert_clean, links, remove
 from tests.console.visitors import Visitor
-from tests.console.workbench_world import CALL, page
+from tests.console.workbench_world import CALL, GONE, page
 from tests.http.served import World
 
 
@@ -44,6 +48,40 @@ def test_more_than_can_be_looked_through(
     assert not links(text, "file")
     visitor.send(page(session, "/clear"), 303, confirm="yes")
     assert "Nothing lies there." in visitor.get(page(session))
+
+
+def test_what_comes_near_while_somebody_looks_is_taken_out(
+    world: World, visitor: Visitor, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.put(world, session, "a")
+    looks, opens = Directory.entries, Directory.open
+    came: list[str] = []
+
+    def comes_near() -> None:
+        if not came:
+            came.append("once")
+            made.known_secrets(world, session)
+            made.put(world, session, GONE)
+
+    def entries(directory: Directory) -> Entries:
+        comes_near()
+        return looks(directory)
+
+    def opened(directory: Directory, path: str) -> BinaryIO:
+        comes_near()
+        return opens(directory, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Directory, "open", opened)
+        text = visitor.get(page(session, "/file?path=e.env"))
+    assert came
+    assert_clean(text)
+    visitor.send(page(session, "/clear"), 303, confirm="yes")
+    came.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(Directory, "entries", entries)
+        assert_clean(visitor.get(page(session)))
+    assert came
 
 
 @pytest.mark.parametrize("lost", [WITHHELD, UNOPENED, StoreUnreadable("the store is away")])

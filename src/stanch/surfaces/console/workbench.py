@@ -130,8 +130,10 @@ def shown(bench: Bench, *, problem: str = "", status: int = 200) -> Response:
     unreadable = ""
     entries: Entries = {}
     try:
+        found = _entries(bench)
+        # INVARIANT: only now: code at work may have named an entry by what has just come near.
         bench.open()
-        entries = _entries(bench)
+        entries = found
         stands = standing(bench, bench.memory, bench.registry, entries)
     except (Forgotten, Unlisted) as why:
         # WHY no entries: of their names, nobody could say which secret stands in them.

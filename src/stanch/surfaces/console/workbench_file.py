@@ -41,9 +41,10 @@ class Read(NamedTuple):
 def page(asked: Asked) -> Response:
     """The file."""
     bench = Bench(asked)
-    bench.open()
     path = entry_path(bench.get("path"))
     read = _read(bench, path)
+    # INVARIANT: only now: code at work may have been given what stands in the file since it was known what came near.
+    bench.open()
     raw, everything = asked.get(RAW) == "1", asked.get("all") == "1"
     most = None if everything else SOME_LINES
     sides = _sides(bench, path, read, most, raw=raw)
