@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from stanch.app.workbench_gates import Filling
@@ -80,14 +82,13 @@ def test_a_clean_file_that_is_changed_beside_it_is_one(stage: Stage, chat: Chat)
     chat.taint()
     # The same length, its times set back; a swap of names; rights that say something.
     chat.run(
-        "import os\n"
+        "import contextlib, os\n"
         "s = os.stat('c.txt')\n"
         "data = open('u.txt').read()\n"
         "with open('c.txt', 'r+') as f: f.write(data[:s.st_size].ljust(s.st_size))\n"
-        "os.utime('c.txt', ns=(s.st_atime_ns, s.st_mtime_ns))\n"
+        "with contextlib.suppress(OSError): os.utime('c.txt', ns=(s.st_atime_ns, s.st_mtime_ns))\n"
         "os.rename('u.txt', 't'); os.rename('swap', 'u.txt'); os.rename('t', 'swap')\n"
-        "os.chmod('d/in', 0o640)\n"
-        "os.utime('d', (len(data), len(data)))\n"
+        "with contextlib.suppress(OSError): os.chmod('d/in', 0o640); os.utime('d', (len(data), len(data)))\n"
     )
     # Those that it left alone say something, too.
     assert set(chat.entries()) == {"c.txt", "u.txt", "swap", "d", "d/in", "kept"}
@@ -101,7 +102,7 @@ def test_a_clean_file_that_is_changed_beside_it_is_one(stage: Stage, chat: Chat)
 @pytest.mark.parametrize("first", ["", "for one in m1 m2; do echo x > $one; done"], ids=["removed", "changed first"])
 def test_which_clean_files_are_left_says_nothing(chat: Chat, stage: Stage, first: str) -> None:
     stage.send("DELETE", f"{chat.at}/files/u.txt")
-    assert chat.bash("touch m0 m1 m2 m3").endswith(ENDED)
+    assert chat.bash("for one in m0 m1 m2 m3; do : > $one; done").endswith(ENDED)
     chat.taint()
     if first:
         chat.bash(first)
@@ -114,7 +115,8 @@ def test_no_folder_says_what_was_done_to_it(chat: Chat, stage: Stage) -> None:
     stage.send("DELETE", f"{chat.at}/files/u.txt")
     assert chat.bash("mkdir -p d/deeper; echo x > d/kept").endswith(ENDED)
     look = "stat -c '%s %Y %a' . d d/deeper; python3 -c \"import os; print(os.listxattr('.'))\"; stat -c %X d/kept"
-    before = chat.bash(f"touch -a -d @0 d/kept; touch -d @0 . d d/deeper; {look}")
+    # As they were made, but for times and rights. WHY none are set here: not every sandbox lets code set them.
+    anew = re.sub(r"(?m)^\d+$", "0", re.sub(r"(?m)^(\d+) \d+ \d+$", r"\1 0 700", chat.bash(look)))
     chat.taint()
     chat.run(
         "import contextlib, os\n"
@@ -125,9 +127,10 @@ def test_no_folder_says_what_was_done_to_it(chat: Chat, stage: Stage) -> None:
         "    for number in range(300): os.unlink(f'{place}/{number:0200}')\n"
         "    with contextlib.suppress(OSError): os.setxattr(place, 'user.said', data)\n"
         "os.unlink('u.txt')\n"
-        "for place in ('.', 'd', 'd/deeper'): os.chmod(place, 0o750); os.utime(place, (len(data), 1234))\n"
+        "for place in ('.', 'd', 'd/deeper'):\n"
+        "    with contextlib.suppress(OSError): os.chmod(place, 0o750); os.utime(place, (len(data), 1234))\n"
     )
-    assert chat.bash(look) == before.replace(" 755\n", " 700\n")
+    assert chat.bash(look) == anew
 
 
 def test_what_stands_in_the_way_says_nothing(chat: Chat, stage: Stage) -> None:
