@@ -193,6 +193,17 @@ def test_the_socket_that_it_was_given(sandbox: Sandbox, place: Path) -> None:
     assert (heard, unheard) == ([b"question"], [])
 
 
+def test_a_socket_that_lies_far_down(sandbox: Sandbox, place: Path) -> None:
+    """An address has room for a hundred bytes; a directory of data may lie deeper."""
+    inside, far = place / "inside", place / ("far-down-" * 20)
+    inside.mkdir()
+    far.mkdir()
+    with served(place / "socket", b"answer") as heard:
+        (place / "socket").rename(far / "socket")
+        assert python(sandbox, inside, ASKING, socket=far / "socket").fine == "answer\n"
+    assert heard == [b"question"]
+
+
 def test_the_library_that_it_was_given(sandbox: Sandbox, place: Path) -> None:
     inside, library = place / "inside", place / "library"
     inside.mkdir()

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from stanch.runtime.sandbox import filtering, running
+from stanch.runtime.sandbox.addresses import reachable, short_directory
 from stanch.runtime.sandbox.bubblewrap import HIDDEN, PROGRAMS, STORES, TOP, interpreter_outside
 from stanch.runtime.sandbox.program import Ended, Program, Sandbox
 from stanch.runtime.sandbox.removing import remove_tree
@@ -44,7 +45,7 @@ class Sandlock:
 
     def run(self, program: Program, out: Callable[[bytes], None], cancelled: threading.Event) -> Ended:
         """How the program ended. `out` is given both of its streams, as they come, from the calling thread."""
-        temporary = tempfile.mkdtemp(prefix="stanch-")
+        temporary = tempfile.mkdtemp(prefix="stanch-", dir=short_directory())
         try:
             return running.run(program, described(program, temporary), out, cancelled, site=True)
         finally:
@@ -79,7 +80,7 @@ def described(program: Program, temporary: str) -> dict[str, Any]:
     if program.socket is not None:
         socket = os.path.realpath(program.socket)
         write.append(socket)
-        variables["STANCH_SOCKET"] = socket
+        variables["STANCH_SOCKET"] = reachable(socket, temporary)
     return {
         "sandbox": NAME,
         "readable": [path for path in dict.fromkeys(read) if os.path.exists(path)],

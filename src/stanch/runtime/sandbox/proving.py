@@ -18,12 +18,12 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from stanch.runtime.sandbox import probe
+from stanch.runtime.sandbox.addresses import short_directory
 from stanch.runtime.sandbox.program import MIB, How, Limits, Program, Sandbox
 from stanch.runtime.sandbox.removing import remove_tree
 
 _LIMITS = Limits(seconds=30.0, memory=512 * MIB, processes=16, output_bytes=MIB)
 _MARK = b"marked"
-_ROOM = 60
 _ADD_KEY = {"x86_64": 248, "aarch64": 217}
 _KEYCTL = {"x86_64": 250, "aarch64": 219}
 _SESSION_KEYRING, _UNLINK = -3, 9
@@ -33,20 +33,13 @@ def why_not(sandbox: Sandbox) -> str | None:
     """One sentence on why this sandbox is not used; None where it held against every try."""
     with ExitStack() as ends:
         try:
-            place = Path(tempfile.mkdtemp(prefix="stanch-probe-", dir=_short()))
+            place = Path(tempfile.mkdtemp(prefix="stanch-probe-", dir=short_directory()))
             ends.callback(remove_tree, place)
             aims = _Aims(place, ends)
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             return f"{sandbox.name} cannot be tried here: what it has to keep a program from cannot be made ({why})"
         return aims.tried(sandbox)
-
-
-def _short() -> str:
-    """A directory for temporary files that a socket's address has room for, which is a hundred bytes."""
-    usual = tempfile.gettempdir()
-    others = (one for one in ("/tmp", "/var/tmp", "/dev/shm") if os.access(one, os.W_OK | os.X_OK))  # noqa: S108
-    return usual if len(os.fsencode(usual)) <= _ROOM else next(others, usual)
 
 
 class _Aims:

@@ -172,7 +172,7 @@ def _entries(bench: Bench) -> Entries:
     try:
         return bench.asked.service.workbenches.directory(bench.id).entries()
     except StoreUnreadable as why:
-        raise Unlisted(str(why)) from None
+        raise Unlisted(*why.args) from None
 
 
 def outputs_of(bench: Bench) -> list[Output]:
