@@ -50,7 +50,13 @@ def test_drawn_requests_are_answered_as_described(described: Any, method: str, p
     operation = described[path][method]
     checks = [check for check in CHECKS.get_all() if check.__name__ not in LEFT_OUT]
 
-    @settings(max_examples=8, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+    # WHY the same each time: what does not fit may do so once it is written into an address, as `?tag=-253` does.
+    @settings(
+        max_examples=8,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+    )
     @given(case=operation.as_strategy(generation_mode=mode))
     def ask(case: Any) -> None:
         answer = case.call(timeout=60)  # the first turn of a process imports the agent library
