@@ -16,8 +16,8 @@ from stanch.surfaces import parts
 from stanch.surfaces.cli import question, terminal
 from stanch.surfaces.cli.question import Answered, Question
 from stanch.surfaces.parts import Line, parts_of, shown_parts
-from stanch.values.decision import Decision, EffectAnswer, LayerStep
-from stanch.values.reason import RuleRef
+from stanch.values.decision import Decision, Effect, EffectAnswer, LayerStep
+from stanch.values.reason import LayerId, RuleRef
 
 LONGEST_COMMAND = 200
 
@@ -184,6 +184,8 @@ def show_trace(answered: Answered) -> None:
 
 
 def _step_words(decision: Decision, step: LayerStep) -> str:
+    if not step.asked and step.layer is LayerId.HOOKS and decision.effect is not Effect.DENY:
+        return "not asked; hooks have their say when a call is made"
     if not step.asked:
         return "not asked, since a deny stands already"
     if step.answer is None:
