@@ -169,3 +169,19 @@ def test_recorded_calls_are_counted(stanch: Stanch, ruled: Path) -> None:
     assert "of 3 recorded calls, 2 more would be answered otherwise" in out
     assert "deny -> ask  read_file secrets/a" in out
     assert stanch("explain", *words[:-1], "nowhere.json").code == 2
+
+
+def test_hooks_that_nobody_asked_are_not_said_to_stand_behind_a_deny(stanch: Stanch, ruled: Path) -> None:
+    (ruled / "stanch.toml").write_text(f'{RULES}\n[[hooks]]\ncommand = ["./screen"]\n', "utf-8")
+    allowed = stanch("explain", *call("read_file", path="docs/a"))
+    assert "hooks                 not asked; hooks have their say when a call is made" in allowed.out
+    assert (allowed.code, "a deny stands already" in allowed.out) == (0, False)
+    denied = stanch("explain", *call("read_file", path="secrets/a"))
+    assert "hooks                 not asked, since a deny stands already" in denied.out
+
+
+def test_a_row_of_this_very_file_is_not_said_to_be_written_elsewhere(stanch: Stanch, ruled: Path) -> None:
+    row = '[[narrowing]]\ntool = "read_file"\naction = "deny"\n'
+    (ruled / "stanch.toml").write_text(f"{RULES}\n{row}", "utf-8")
+    out = stanch("explain", *call("read_file", path="docs/a")).out
+    assert "(no change of a rule, a grant or a tier helps: a row that narrows holds" in out

@@ -31,7 +31,7 @@ _OWN = (Integrity, PersistedRules, BrokenRules, TierLayer, BrokenTiers)
 """The layers that are made of what a change could be about, or of nothing that anybody wrote."""
 
 _ELSEWHERE = {
-    LayerId.INTEGRITY: "no rule, grant or tier has a say in this",
+    LayerId.INTEGRITY: "none of them has a say in this",
     LayerId.SKILL_ROWS: "what an active skill forbids holds whatever the rules allow",
     LayerId.NARROWING: "a row that narrows holds whatever the rules allow",
     LayerId.CALLER_POLICY: "it is the application's own policy",

@@ -97,8 +97,8 @@ def otherwise_said(one: Otherwise) -> str:
 
 
 def objection_said(one: Objection) -> str:
-    """What stands in the way, and why nothing in the policy helps, where that is so."""
-    since = f" (nothing in this policy changes that: {one.since})" if one.since else ""
+    """What stands in the way, and why no change of a rule, a grant or a tier helps, where that is so."""
+    since = f" (no change of a rule, a grant or a tier helps: {one.since})" if one.since else ""
     return visible(f"{one.layer.value}: {one.said}{since}")
 
 

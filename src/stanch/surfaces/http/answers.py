@@ -143,7 +143,8 @@ class SuggestedShown(Shown):
 
 
 class ObjectionShown(Shown):
-    """What stands in the way. `since` says why nothing in this policy changes that, where that is so (`fixed`)."""
+    """What stands in the way. `since` says why no change of a rule, a grant or a tier helps, where that
+    is so (`fixed`)."""
 
     layer: str
     effect: EffectWord
