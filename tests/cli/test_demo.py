@@ -34,6 +34,10 @@ def test_the_demo_plays_to_its_end_by_itself_and_leaves_nothing(tmp_path: Path) 
     assert "you: Q4" in said
     # One approval for files, one for code, each with a bypass that answers for those that come next.
     assert said.count("you: yes") == 2
+    # Each question stands above its answer, and once.
+    assert said.count("      waits: ") == 2
+    order = [line.split(":")[0].strip() for line in said.splitlines() if "      waits: " in line or "you: yes" in line]
+    assert order == ["waits", "you", "waits", "you"]
     assert "› edit_file" in said
     assert "› execute_cmd wc -l data/orders.csv" in said
     assert "Denied by rule 2" in said
@@ -47,6 +51,7 @@ def test_the_demo_plays_to_its_end_by_itself_and_leaves_nothing(tmp_path: Path) 
     assert "Send the header `X-Key: {{CARRIER_KEY}}`." in said
     assert "Withheld because nobody can say which secrets it carries" in said
     assert "4.6 kilos" in said
+    assert " 1 lines" not in said
     assert '"excluded_inputs"' in said, said[-4_000:]
     assert "no way out:" in said
     assert "requests that held the value of CARRIER_KEY: 0" in said

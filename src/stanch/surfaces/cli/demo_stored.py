@@ -99,7 +99,8 @@ def _show_result(part: Mapping[str, Any]) -> None:
     for line in lines[:_SHOWN_LINES]:
         terminal.out(terminal.dimmed(f"      {visible(line)}"))
     if len(lines) > _SHOWN_LINES:
-        terminal.out(terminal.dimmed(f"      and {len(lines) - _SHOWN_LINES} lines more"))
+        more = len(lines) - _SHOWN_LINES
+        terminal.out(terminal.dimmed(f"      and {more} {'line' if more == 1 else 'lines'} more"))
 
 
 def _show_receipts(client: Client) -> None:

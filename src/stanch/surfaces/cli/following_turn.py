@@ -168,6 +168,9 @@ class Following:
         return found
 
     def _resolve(self, request: dict[str, Any]) -> None:
+        # WHY: what waits is known by asking, and may be known before the stream tells of the call. Nobody is to read an
+        # answer above what it answers.
+        self._call(_waiting(request))
         self._end_line()
         self._answered.add(str(request["request_id"]))
         body = self._answering.approval(request)
@@ -193,6 +196,17 @@ class Following:
             self.start_behind()
         except (BadInput, Refusal):
             return
+
+
+def _waiting(request: dict[str, Any]) -> dict[str, Any]:
+    """The call that a request is about, as the stream tells of it."""
+    return {
+        "id": request["call_id"],
+        "state": "awaiting_approval",
+        "tool": request["tool_name"],
+        "arguments": request["arguments"],
+        "reason": request["reason"],
+    }
 
 
 def shown_arguments(arguments: Any) -> str:
