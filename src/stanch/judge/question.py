@@ -81,7 +81,8 @@ class Probe(_Probe):
 def _id_of(face: Face, consumer: str) -> str:
     """The id of the consumer's probes. Raises `BadFields` for a word that is none."""
     if _CONSUMER.fullmatch(consumer) is None or len(consumer) > LONGEST_CONSUMER:
-        raise BadFields(("face", "the consumer's word has lower case letters, and hyphens between them"))
+        wanted = "a word of lower case letters, with hyphens between them, such as attachment"
+        raise BadFields(("face", f"'face' must be {wanted}"))
     kind = "visibility" if face is Face.READ else "write"
     return f"{consumer}-{kind}-probe"
 

@@ -27,7 +27,7 @@ def plan_of(value: Any) -> list[PlannedCall]:
         raise BadInput('a plan is a list of calls, or {"calls": [...]}, with one call at least')
     if len(rows) > MOST_CALLS:
         raise BadInput(f"a plan of more than {MOST_CALLS:,} calls")
-    return [_call_of(place, row) for place, row in enumerate(rows)]
+    return [_call_of(place, row) for place, row in enumerate(rows, start=1)]
 
 
 def _call_of(place: int, row: Any) -> PlannedCall:
