@@ -91,12 +91,18 @@ def test_a_mistake_is_told_on_standard_error_alone(
         assert says in done.err
 
 
+def test_a_skill_is_told_to_be_none_where_there_is_none(stanch: Stanch, project: Path) -> None:
+    done = stanch("judge", "--face", "a", "--read", "docs/a", "--skill", "nope")
+    assert (done.code, done.err) == (2, "stanch: unknown skill 'nope' (there is none)\n")
+
+
 @pytest.mark.parametrize(
     ("plan", "says"),
     [
         ("[]", "one call at least"),
         ("7", "a plan is a list"),
-        ('[{"arguments": {}}]', "call 0 of the plan: 'tool'"),
+        ('[{"arguments": {}}]', "call 1 of the plan: 'tool'"),
+        ('[{"tool": "a"}, {"tool": "a", "args": {}}]', "call 2 of the plan has an unknown key 'args'"),
         ('[{"tool": "a", "arguments": []}]', "'arguments' must be an object"),
         ('[{"tool": "a", "args": {}}]', "unknown key 'args'"),
         ('[{"tool": "a", "cwd": 7}]', "'cwd'"),

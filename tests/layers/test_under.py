@@ -73,5 +73,5 @@ def test_to_explain_asks_no_person_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_skill_that_there_is_not_is_no_skill(tmp_path: Path) -> None:
-    with pytest.raises(BadFields, match="unknown skill 'x'"):
+    with pytest.raises(BadFields, match=r"unknown skill 'x' \(there is none\)"):
         opened(tmp_path).session(skills=["x"])

@@ -88,6 +88,8 @@ def nearest(
 def unknown(what: str, word: str, known: Iterable[str], others: Mapping[str, str] | None = None) -> str:
     """The message for a word that is in no closed list: the word, the nearest known one, and all that are known."""
     words = list(known)
+    if not words:
+        return f"unknown {what} '{word}' (there is none)"
     close = nearest(word, words, others)
     hint = f"; did you mean '{close}'?" if close else ""
     return f"unknown {what} '{word}'{hint} (known: {', '.join(words)})"
