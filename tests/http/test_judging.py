@@ -98,3 +98,10 @@ def test_the_asks_of_a_plan_are_put_to_the_inbox_before_the_calls_are_made(world
     assert world.post(f"/api/calls/{again}/start", write)["call"]["state"] == "running"
     assert world.post(f"/api/calls/{again}/start", write, 409)
     assert world.post("/api/judge/plan", {**PLAN, "submit": True}, 422)
+
+
+def test_a_list_that_is_empty_or_too_long_is_told_so(world: World) -> None:
+    asked = {"face": "attachment", "access": "read"}
+    for paths, says in (([], "'paths' is empty"), (["a"] * 10_001, "'paths' has more than ")):
+        assert world.post("/api/judge", {**asked, "paths": paths}, 422)["detail"].startswith(says)
+    assert world.post("/api/judge/plan", {"calls": []}, 422)["detail"] == "'calls' is empty"

@@ -86,6 +86,10 @@ def _message(error: ErrorDetails, where: tuple[str | int, ...], model: type[Base
         return f"{name} must be {context.get('expected', 'another word')}, got {_other(error['input'])}"
     if kind == "string_too_short":
         return f"{name} is empty" if context.get("min_length") == 1 else f"{name} is too short"
+    if kind == "too_short":
+        return f"{name} is empty" if context.get("min_length") == 1 else f"{name} has too few entries"
+    if kind == "too_long":
+        return f"{name} has more than {context.get('max_length'):,} entries"
     if kind == "string_too_long":
         return f"{name} is longer than {context.get('max_length')} characters"
     if kind == "string_pattern_mismatch":
