@@ -110,6 +110,13 @@ def test_the_address_that_is_printed_leads_to_the_console(world: World, visitor:
     assert (stranger.status_code, stranger.headers["location"]) == (303, "/login")
 
 
+def test_an_address_that_is_no_page_is_told_as_a_page_is(world: World, visitor: Visitor) -> None:
+    for address in ("/console/nope", "/console/sessions/x/nope"):
+        assert "There is no such page." in visitor.get(address, 404)
+        stranger = httpx2.get(f"{world.url}{address}")
+        assert (stranger.status_code, stranger.headers["location"].partition("?")[0]) == (303, "/login")
+
+
 def test_a_page_holds_no_more_than_a_browser_can_show(world: World, visitor: Visitor) -> None:
     for _ in range(8):
         asking(world, "unheard_of", {"x": "\u200b" * 100_000})

@@ -44,6 +44,7 @@ from stanch.surfaces.console.guard import HEADERS, HOME, LOGIN, Asked, Guard, co
 from stanch.surfaces.console.logins import LONGEST, LoginRefused, Logins
 from stanch.surfaces.console.rendering import rendered
 from stanch.surfaces.console.streaming import streaming
+from stanch.values.fault import NotFound
 
 LOGOUT = "/logout"
 _KINDS = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
@@ -126,11 +127,16 @@ def routes(service: Service) -> list[BaseRoute]:
         guard.page(who_saw.PAGE, who_saw.page),
         guard.page(f"{content_reach.PAGE}/who-saw", who_saw.of_file),
         guard.question("/console/audit/verify", ledger.verify),
+        guard.page("/console/{address:path}", _nowhere),  # whatever none of the above is
     ]
 
 
 def _home(_: Asked) -> Response:
     return goes_to(HOME)
+
+
+def _nowhere(_: Asked) -> Response:
+    raise NotFound("page", "")
 
 
 def _login_page(guard: Guard) -> Callable[[Request], Awaitable[Response]]:
