@@ -10,6 +10,7 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from playwright.sync_api import Browser, expect
 
+from stanch.app.wiring import ADMINISTRATOR
 from stanch.values.approval import ApprovalState, CallState
 from tests.console.visitors import BOB, Person, Visitor, approval_of, asking, audited, call_of, command, resolved
 from tests.http.served import BY, World, until
@@ -217,6 +218,14 @@ def test_nothing_is_wider_than_the_screen(world: World, browser: Browser, width:
         for path in ("inbox", "rules", "rules?edit=1", "bypasses", "audit"):
             person.page.goto(f"{world.url}/console/{path}")
             assert person.page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_every_page_is_in_the_bar_of_a_wide_screen_also_for_the_first_one_who_logs_in(
+    world: World, browser: Browser
+) -> None:
+    command(world)
+    with Person(world, browser, ADMINISTRATOR) as person:
+        assert person.page.locator(".top nav").evaluate("nav => nav.scrollWidth - nav.clientWidth") == 0
 
 
 def test_the_page_says_when_it_is_not_live_any_more(world: World, person: Person) -> None:
