@@ -221,4 +221,5 @@ def test_the_server_of_a_data_directory_is_found(tmp_path: Path) -> None:
     assert json.loads(run("audit", "verify", "--json").stdout)["holds"] is False
     nothing = run("audit", "verify", data="none")
     assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert f"the audit log cannot be read in {tmp_path / 'none'}: the store does not exist yet" in nothing.stderr
     assert not (tmp_path / "none").exists()

@@ -95,9 +95,10 @@ def audit_of(settings: Settings) -> Iterator[AuditLog]:
         readiness = store.ready()
         if not readiness.ready:
             why = readiness.problem.removesuffix("; migrate it")
+            where = f" in {settings.data}" if settings.database is None else ""
             raise BadInput(
-                f"the audit log cannot be read: {why} (`stanch up` makes it and brings it up to date; --data names "
-                "another data directory)"
+                f"the audit log cannot be read{where}: {why} (`stanch up` makes it and brings it up to date; --data "
+                "names another data directory)"
             )
         yield AuditLog(store)
     finally:
