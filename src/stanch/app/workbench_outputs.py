@@ -63,7 +63,7 @@ class Outputs:
         try:
             return self._place(call_id).read_text("utf-8")
         except OSError:
-            raise NotFound("output that was withheld", call_id) from None
+            raise NotFound("withheld output", call_id) from None
 
     def was_read(self, call_id: str) -> None:
         """Notes that somebody has seen the output of a call."""

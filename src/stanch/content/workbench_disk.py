@@ -148,10 +148,10 @@ class Directory:
             with self._below(folders, make=False) as parent:
                 handle = os.open(name, _LOOK, dir_fd=parent)
         except (OSError, InTheWay, ValueError):
-            raise NotFound("file in the workbench", path) from None
+            raise NotFound("workbench file", path) from None
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise NotFound("file in the workbench", path)
+            raise NotFound("workbench file", path)
         return os.fdopen(handle, "rb")
 
     def plain(self, path: str) -> bool:

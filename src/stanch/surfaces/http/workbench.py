@@ -129,7 +129,7 @@ def remove_entry(session_id: str, path: EntryPath, service: Served, by: By) -> R
     service.sessions.get(session_id)
     with service.workbenches.held(session_id, by=by, patience=0.0) as bench:
         if not bench.directory.remove(entry_path(path), tree=True):
-            raise NotFound("entry in the workbench", path)
+            raise NotFound("workbench entry", path)
         bench.look()
     return Response(status_code=204)
 
