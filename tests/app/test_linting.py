@@ -98,3 +98,16 @@ def test_a_workspace_that_cannot_be_used_is_a_problem_with_a_line(project: Path)
     assert (problem.line, problem.where) == (3, "workspace")
     assert "the workspace 'round' cannot be read" in problem.message
     assert lint_file(checked) == []
+
+
+def test_a_program_that_is_not_there_is_found(project: Path) -> None:
+    (project / "there").write_text("#!/bin/sh\n", "utf-8")
+    (project / "there").chmod(0o755)
+    (project / "no-program").write_text("", "utf-8")
+    commands = ['["./there"]', '["./no-program"]', '["sh", "-c", "x"]', '["no-such-program-anywhere"]', '["gone/x"]']
+    hooks = "".join(f"[[hooks]]\ncommand = {one}\n" for one in commands)
+    file = project / "stanch.toml"
+    file.write_text(f'version = 1\n{hooks}[caller_policy]\ncommand = ["/no/where"]\n', "utf-8")
+    findings = [one for one in lint_file(check_file(file)) if one.kind is FindingKind.NO_PROGRAM]
+    assert [one.place for one in findings] == ["caller_policy", "hook 2", "hook 4", "hook 5"]
+    assert '"gone/x" is not there to be started' in findings[-1].message

@@ -7,6 +7,7 @@ settle what a problem is (`policy.building`) nor what lint proves (`policy.lint`
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import unicodedata
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ from stanch.app.loading import canonical_home, engine_for, read_document
 from stanch.app.organization_fetching import from_file
 from stanch.app.organization_opening import file_of
 from stanch.app.shell_world import verbs
+from stanch.host.program import environment
 from stanch.paths.canonical import Canonicaliser
 from stanch.paths.pattern import PathPattern
 from stanch.policy.building import build
+from stanch.policy.changes import quoted
 from stanch.policy.document import Document, Policy
 from stanch.policy.lint import Finding, FindingKind, lint, written
 from stanch.policy.organization import Unfetched
@@ -90,7 +93,21 @@ def lint_file(checked: Checked, *, most: int = MAX_ENTRIES) -> list[Finding]:
     if checked.policy.broken is not None or any(problem.where == "workspace" for problem in checked.problems):
         return lint(checked.policy, inert_programs())
     found = lint(checked.policy, inert_programs())
-    return [*found, *organization_allows(checked), *linked_files(checked.policy, most=most)]
+    further = (*missing_programs(checked.policy), *organization_allows(checked))
+    return [*found, *further, *linked_files(checked.policy, most=most)]
+
+
+def missing_programs(policy: Policy) -> Iterator[Finding]:
+    """The application's policy and the hooks whose program is not there to be started, as they are found here."""
+    caller = policy.tables.caller_policy
+    asked = [("caller_policy", caller)] if caller is not None else []
+    asked += [(f"hook {number}", hook.program) for number, hook in enumerate(policy.tables.hooks, start=1)]
+    where = environment(os.environ)["PATH"]
+    for place, program in asked:
+        word = program.command[0]
+        if shutil.which(os.path.join(policy.workspace, word) if "/" in word else word, path=where) is None:
+            missing = f"its program {quoted(word)} is not there to be started"
+            yield Finding(FindingKind.NO_PROGRAM, place, "", 0, f"{missing}; no call that it has a say in is allowed")
 
 
 def organization_allows(checked: Checked) -> Iterator[Finding]:

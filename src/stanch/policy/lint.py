@@ -52,13 +52,14 @@ class FindingKind(StrEnum):
     NEVER_DECIDES = "never_decides"
     NO_FENCE = "no_fence"
     SAYS_NOTHING = "says_nothing"
+    NO_PROGRAM = "no_program"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that can be said against a rule: which kind, the rule and its place, in words, and further places.
 
-    `group` is empty and `rule` 0 where it is about a cell of a trust tier.
+    `group` is empty and `rule` 0 where it is about a cell of a trust tier, a skill or a program.
     """
 
     kind: FindingKind
