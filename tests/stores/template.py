@@ -5,7 +5,6 @@ WHY: to run all migrations takes longer than most of the tests that need a store
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -14,20 +13,22 @@ from stanch.storage.store import Store
 
 
 @cache
-def _template() -> Path:
-    path = Path(tempfile.mkdtemp(prefix="stanch-template-")) / "stanch.db"
-    store = Store.open(f"sqlite:///{path}")
-    store.migrate()
-    store.close()
-    leftover = [beside.name for beside in path.parent.iterdir() if beside != path]
-    assert not leftover, f"the template is not all in one file: {leftover}"
-    return path
+def _template() -> bytes:
+    """WHY in memory: nothing removes the files of a worker when it ends."""
+    with tempfile.TemporaryDirectory(prefix="stanch-template-") as folder:
+        path = Path(folder) / "stanch.db"
+        store = Store.open(f"sqlite:///{path}")
+        store.migrate()
+        store.close()
+        leftover = [beside.name for beside in path.parent.iterdir() if beside != path]
+        assert not leftover, f"the template is not all in one file: {leftover}"
+        return path.read_bytes()
 
 
 def new_file(path: Path) -> None:
     """Makes the file of a store, migrated."""
     assert not path.exists()
-    shutil.copyfile(_template(), path)
+    path.write_bytes(_template())
     path.chmod(0o600)
 
 
