@@ -7,11 +7,11 @@ which of several answers counts (`policy.policies`).
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from stanch.gate.fingerprint import same_arguments
 from stanch.policy.layers import NO_OBJECTION, Failed, LayerAnswer, Rewrite
 from stanch.policy.policies import (
     NOBODY,
@@ -28,6 +28,7 @@ from stanch.policy.policies import (
 )
 from stanch.values.call import JudgedCall, Signal
 from stanch.values.decision import Answer, Effect
+from stanch.values.fault import BadCall
 from stanch.values.reason import Code, LayerId
 from stanch.values.verdict import Cause
 
@@ -88,7 +89,7 @@ class PolicyLayer:
         heard = read(said)
         if isinstance(heard, Rewrite):
             # WHY no change: one that writes the same once more would else be taken for one that never ends.
-            return NO_OBJECTION if _same(heard.arguments, call.call.arguments) else self._rewritten(heard)
+            return NO_OBJECTION if _same(heard, call) else self._rewritten(heard)
         return self._meant(heard, len(call.effects))
 
     def _rewritten(self, said: Rewrite) -> Rewrite | Failed:
@@ -118,16 +119,12 @@ def _kept(rewrite: Rewrite) -> Rewrite | Failed:
     return Rewrite(plain) if isinstance(plain, dict) else _ODD
 
 
-def _same(one: Any, other: Any) -> bool:
-    """True where both are the same JSON: to Python, 1 is True, and to a tool it is not."""
+def _same(said: Rewrite, call: JudgedCall) -> bool:
+    kept = _kept(said)
     try:
-        return _written(one) == _written(other)
-    except (TypeError, ValueError, RecursionError):
-        return False
-
-
-def _written(value: Any) -> str:
-    return json.dumps(_plain(value), sort_keys=True)
+        return isinstance(kept, Rewrite) and same_arguments(kept.arguments, call.call.arguments)
+    except BadCall:
+        return False  # the call itself holds what JSON cannot say
 
 
 def _plain(value: Any) -> Any:
